@@ -1,0 +1,202 @@
+"""The simulated policy: no model, a seeded agent that knows the golden list and slips now and then.
+
+It is for demonstrations and tests, and every output says so. What it writes is raw model text in the
+Qwen3 form, reasoning included, so that it takes the whole way through interpreter, tools and grader;
+what a slip costs, the database decides.
+
+A task's skills are its tags. Each skill has a stated rate of slips (:data:`SLIP_RATES`); a task's own
+difficulty, drawn once from its uid, makes them rarer or more frequent:
+
+    ``p(slip) = 1 - (1 - rate) ** exp(spread * z)``, with z standard normal by uid
+
+Independently, some calls are first written wrongly (cut off, a misspelt tool) and mended when the
+error comes back (:data:`STUMBLE_RATE`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import random
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from outcomebox.interpret import render
+from outcomebox.rollout.policies.slips import Step, apply_slip, known_values, unasked_write
+from outcomebox.rollout.policy import Completion, EpisodeContext, Message, PolicyEpisode
+from outcomebox.rollout.turns import DONE
+from outcomebox.sandbox import InputError
+
+# skill -> (chance of a slip in an episode, the slips it leads to)
+SLIP_RATES: Mapping[str, tuple[float, tuple[str, ...]]] = {
+    "any": (0.04, ("wrong_value", "skip", "draft", "end_early")),
+    "identity": (0.03, ("wrong_value", "end_early")),
+    "lookup": (0.04, ("wrong_value",)),
+    "policy-rule": (0.14, ("skip", "unasked_write", "wrong_value")),
+    "two-systems": (0.12, ("skip", "draft")),
+    "multi-write": (0.10, ("skip", "end_early")),
+    "free-text": (0.06, ("wrong_value", "skip")),
+    "arithmetic": (0.16, ("wrong_number",)),
+    "changes-mind": (0.20, ("wrong_value", "unasked_write")),
+    "duplicate": (0.20, ("repeat", "unasked_write")),
+    "no-change": (0.20, ("unasked_write",)),
+    "long": (0.14, ("end_early", "skip")),
+}
+STUMBLE_RATE = 0.04
+_ASK = (
+    "I can help with that. Could you give me your email, postcode, reference or employee id, so "
+    "that I can verify your identity?",
+    "I have found everything I need. Is there anything to change, or do you confirm that I shall "
+    "go ahead?",
+)
+
+
+@dataclass(frozen=True)
+class SimulatedPolicy:
+    """The simulated policy.
+
+    Attributes:
+        skill: Above 1 slips are rarer, below 1 more frequent; rates are divided by it.
+        spread: How far apart the tasks are in difficulty (standard deviation of the log rate).
+    """
+
+    skill: float = 1.0
+    spread: float = 1.2
+    name: str = "simulated"
+    simulated: bool = True
+    format: str = "qwen3_xml"
+
+    def describe(self) -> Mapping[str, Any]:
+        """Name, nature and the stated rates."""
+        return {
+            "name": self.name,
+            "simulated": True,
+            "skill": self.skill,
+            "spread": self.spread,
+            "slip_rates": {skill: rate for skill, (rate, _) in SLIP_RATES.items()},
+            "stumble_rate": STUMBLE_RATE,
+        }
+
+    async def check(self) -> None:
+        """Nothing to see."""
+
+    def start(self, context: EpisodeContext) -> PolicyEpisode:
+        """The agent of one episode, its slips drawn from the episode's seed."""
+        return _Agent(self, context)
+
+    async def aclose(self) -> None:
+        """Nothing to release."""
+
+
+def slip_chance(rate: float, uid: str, *, skill: float, spread: float) -> float:
+    """Chance of a slip of one skill in an episode of one task (the module's formula)."""
+    uniform = (int.from_bytes(hashlib.sha256(uid.encode()).digest()[:8], "big") + 0.5) / 2**64
+    z = statistics.NormalDist().inv_cdf(uniform)
+    return float(1.0 - (1.0 - min(rate / skill, 0.999)) ** math.exp(spread * z))
+
+
+class _Agent:
+    def __init__(self, policy: SimulatedPolicy, context: EpisodeContext) -> None:
+        self._context = context
+        self._random = random.Random(context.seed)
+        self._writes = {tool.name for tool in context.tools if tool.writes}
+        task = context.task
+        steps = [Step(call.tool, dict(call.arguments)) for call in task.golden]
+        for skill in ("any", *task.tags):
+            if skill not in SLIP_RATES:
+                continue
+            rate, slips = SLIP_RATES[skill]
+            # Both numbers are drawn whatever comes of them, so that one skill's rate
+            # does not move another's luck.
+            luck, which = self._random.random(), self._random.choice(slips)
+            if luck < slip_chance(rate, task.uid, skill=policy.skill, spread=policy.spread):
+                steps = apply_slip(which, steps, self._writes, self._random)
+        self._steps = steps
+        # As many questions as the user has answers for: identity first, then the go-ahead.
+        self._questions = list(_ASK[: len(task.user_context.replies)])
+        self._mend: Step | None = None
+
+    async def complete(self, messages: Sequence[Message]) -> Completion:
+        if self._mend is not None:
+            step, self._mend = self._mend, None
+            return self._write(step, "The call did not go through. I send it again, whole.")
+        if len(self._questions) == len(_ASK) or (
+            self._questions and (not self._steps or self._steps[0].tool in self._writes)
+        ):
+            question = self._questions.pop(0)
+            return Completion(_turn("I should ask before I go on.", question))
+        return self._act(messages, None)
+
+    def _act(self, messages: Sequence[Message], thought: str | None) -> Completion:
+        """The next step; what was only thought of stands in front of it."""
+        if not self._steps:
+            end = f"All done, thank you. {DONE}"
+            return Completion(_turn(thought or "Everything is done.", end))
+        step = self._steps.pop(0)
+        if step.kind == "draft":
+            inside = render(
+                reasoning=None, content=None, tool_calls=[(step.tool, step.arguments)]
+            ).strip()
+            return self._act(messages, f"I would call this now:\n{inside}\nThat settles it.")
+        if step.kind == "unasked":
+            found = unasked_write(
+                [tool for tool in self._context.tools if tool.writes],
+                known_values(messages),
+                self._random,
+            )
+            if found is None:
+                return self._act(messages, thought)
+            step = found
+        if self._random.random() < STUMBLE_RATE:
+            self._mend = step
+            return self._stumble(step)
+        return self._write(step, thought or f"Next I use {step.tool}.")
+
+    def _write(self, step: Step, thought: str) -> Completion:
+        return Completion(
+            _turn(thought, None, (step.tool, step.arguments)), prompt_state="assistant_start"
+        )
+
+    def _stumble(self, step: Step) -> Completion:
+        if self._random.random() < 0.5:
+            return self._write(Step(f"{step.tool}s", step.arguments), f"Next I use {step.tool}s.")
+        text = _turn(f"Next I use {step.tool}.", None, (step.tool, step.arguments))
+        return Completion(text[: text.rindex("</function>")], prompt_state="assistant_start")
+
+
+def _turn(
+    thought: str, content: str | None, call: tuple[str, Mapping[str, Any]] | None = None
+) -> str:
+    """Raw text of a turn; calls stand behind the reasoning as a Qwen3 model writes them."""
+    body = render(
+        reasoning=None, content=content, tool_calls=[] if call is None else [_plain(call)]
+    )
+    return f"<think>\n{thought}\n</think>\n\n{body.lstrip()}"
+
+
+def _plain(call: tuple[str, Mapping[str, Any]]) -> tuple[str, Mapping[str, Any]]:
+    # Through JSON, so that what is rendered is what a row can hold.
+    return call[0], json.loads(json.dumps(call[1]))
+
+
+def simulated_policy(skill: str = "1.0", spread: str = "1.2") -> SimulatedPolicy:
+    """The policy from options given as text.
+
+    Raises:
+        InputError: An option is not a number it can use.
+    """
+    values = {}
+    for name, text, least in (("skill", skill, 1e-6), ("spread", spread, 0.0)):
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not (least <= value < math.inf):
+            raise InputError(
+                f"give a number of at least {least:g}", field=f"policy-option {name}", value=text
+            )
+        values[name] = value
+    return SimulatedPolicy(**values)

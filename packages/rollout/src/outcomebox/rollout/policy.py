@@ -1,0 +1,122 @@
+"""What a policy is: messages in, one completion out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from outcomebox.sandbox import Task, ToolSpec
+
+Message = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one exchange; None where the policy does not count."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StructuredCall:
+    """A tool call that the endpoint itself has read out of the model's output.
+
+    Attributes:
+        name: Tool name.
+        arguments: The arguments as JSON text, as the endpoint gave them.
+        id: The endpoint's id of the call.
+    """
+
+    name: str
+    arguments: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """One answer of a policy: raw text, or what an endpoint has already taken apart.
+
+    Attributes:
+        text: What the model wrote, to be read by the interpreter; the visible content only where
+            ``structured`` is set.
+        finish_reason: ``stop``, ``length`` or ``tool_calls``, as OpenAI-compatible servers say it.
+        structured: Calls that the endpoint has read, or None for raw text.
+        reasoning: The endpoint's reasoning field, where ``structured`` is set.
+        prompt_state: Where the prompt left the model, for raw text.
+        usage: Tokens spent.
+    """
+
+    text: str
+    finish_reason: str = "stop"
+    structured: tuple[StructuredCall, ...] | None = None
+    reasoning: str | None = None
+    prompt_state: str = "assistant_start"
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeContext:
+    """What a policy is told when an episode starts.
+
+    Attributes:
+        task: The task. Only policies that say ``simulated`` may look at its golden list; a real one
+            sees messages and tools alone.
+        tools: The tools of the session.
+        seed: Seed of the episode, the same in every run with one run seed.
+        repetition: Index of the attempt, from 0.
+    """
+
+    task: Task
+    tools: Sequence[ToolSpec]
+    seed: int
+    repetition: int
+
+
+@runtime_checkable
+class PolicyEpisode(Protocol):
+    """A policy during one episode."""
+
+    async def complete(self, messages: Sequence[Message]) -> Completion:
+        """The next assistant turn.
+
+        Raises:
+            PolicyError: No usable answer after retries.
+        """
+        ...
+
+
+@runtime_checkable
+class Policy(Protocol):
+    """A policy, shared by all episodes of a run.
+
+    Attributes:
+        name: What tables call it.
+        simulated: Whether it reads the golden list instead of being a model; every output says so.
+        format: The interpreter format of its raw text.
+    """
+
+    name: str
+    simulated: bool
+    format: str
+
+    def describe(self) -> Mapping[str, Any]:
+        """What a row records of it: name and settings, never a key."""
+        ...
+
+    async def check(self) -> None:
+        """See before a run that it can answer at all.
+
+        Raises:
+            InputError: It cannot, with what to mend.
+        """
+        ...
+
+    def start(self, context: EpisodeContext) -> PolicyEpisode:
+        """The policy for one episode."""
+        ...
+
+    async def aclose(self) -> None:
+        """Release what it holds."""
+        ...

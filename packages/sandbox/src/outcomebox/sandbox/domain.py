@@ -1,0 +1,244 @@
+"""A domain: a folder that holds a database schema, its seed, a policy, a tool server and tasks.
+
+``domain.yaml`` names the parts. The bundled domains are such folders inside this package; a folder
+of one's own is used the same way (``--tasks FOLDER``), and an installed package may offer more
+through the entry point group ``outcomebox.domains`` (the value is a package that holds the folder).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.resources
+import importlib.util
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from outcomebox.sandbox._yaml import load_yaml
+from outcomebox.sandbox.errors import InputError
+
+DOMAIN_FILE = "domain.yaml"
+BUNDLED = ("retail", "travel")
+_GROUP = "outcomebox.domains"
+
+
+class ServerSettings(BaseModel):
+    """How a domain's tool server starts: a module by name, or a Python file of the folder."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    module: str | None = Field(default=None, description="Importable module that has `server`.")
+    file: str | None = Field(default=None, description="Python file beside domain.yaml.")
+    env: dict[str, str] = Field(default_factory=dict, description="More environment variables.")
+
+    @model_validator(mode="after")
+    def _one_of(self) -> ServerSettings:
+        if (self.module is None) == (self.file is None):
+            raise ValueError("give exactly one of module and file")
+        return self
+
+
+class DomainSettings(BaseModel):
+    """What ``domain.yaml`` holds."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")
+    title: str = Field(min_length=1)
+    description: str = ""
+    now: str = Field(description="The frozen clock of every session, ISO 8601 with Z or an offset.")
+    schema_file: str = Field(default="schema.sql", alias="schema")
+    seed_file: str = Field(default="seed.sql", alias="seed")
+    policy_file: str = Field(default="policy.md", alias="policy")
+    tasks_folder: str = Field(default="tasks", alias="tasks")
+    server: ServerSettings
+
+    @field_validator("now")
+    @classmethod
+    def _has_offset(cls, value: str) -> str:
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            raise ValueError("write an ISO 8601 moment such as 2026-03-02T09:00:00Z") from None
+        if moment.tzinfo is None:
+            raise ValueError("give the moment an offset or Z")
+        return value
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A domain's folder with its settings read.
+
+    Attributes:
+        folder: Where ``domain.yaml`` stands.
+        settings: What it says.
+    """
+
+    folder: Path
+    settings: DomainSettings
+
+    @property
+    def name(self) -> str:
+        """The name that tasks use."""
+        return self.settings.name
+
+    @property
+    def tasks_folder(self) -> Path:
+        """Where the domain's own tasks are."""
+        return self.folder / self.settings.tasks_folder
+
+    @cached_property
+    def schema_sql(self) -> str:
+        """The schema's SQL text."""
+        return self._text("schema", self.settings.schema_file)
+
+    @cached_property
+    def seed_sql(self) -> str:
+        """The seed's SQL text."""
+        return self._text("seed", self.settings.seed_file)
+
+    @cached_property
+    def policy(self) -> str:
+        """The written policy that the agent sees."""
+        return self._text("policy", self.settings.policy_file)
+
+    @cached_property
+    def server_file(self) -> Path:
+        """The server's source file.
+
+        Raises:
+            InputError: It is not there.
+        """
+        server = self.settings.server
+        if server.file is not None:
+            path = self.folder / server.file
+            if not path.is_file():
+                raise self._error("server.file", "there is no such file", server.file)
+            return path
+        assert server.module is not None
+        try:
+            spec = importlib.util.find_spec(server.module)
+        except ModuleNotFoundError:
+            spec = None
+        if spec is None or spec.origin is None:
+            raise self._error(
+                "server.module", "cannot be found; install its package", server.module
+            )
+        return Path(spec.origin)
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 over all that decides a session but the task: settings, SQL, policy, server.
+
+        The server is every Python file beside (or below) the one that starts.
+        """
+        digest = hashlib.sha256()
+        folder = self.server_file.parent
+        sources = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*.py")}
+        for part in (
+            self.settings.model_dump_json(),
+            self.schema_sql,
+            self.seed_sql,
+            self.policy,
+            *(f"{name}\n{sources[name].read_text(encoding='utf-8')}" for name in sorted(sources)),
+        ):
+            digest.update(hashlib.sha256(part.encode()).digest())
+        return digest.hexdigest()
+
+    def _text(self, field: str, name: str) -> str:
+        try:
+            return (self.folder / name).read_text(encoding="utf-8")
+        except OSError as error:
+            raise self._error(field, f"cannot be read: {error.strerror}", name) from error
+
+    def _error(self, field: str, message: str, value: object) -> InputError:
+        return InputError(message, file=self.folder / DOMAIN_FILE, field=field, value=value)
+
+
+def load_domain(folder: Path) -> Domain:
+    """The domain whose ``domain.yaml`` stands in ``folder``.
+
+    Raises:
+        InputError: The file is missing or wrong.
+    """
+    file = folder / DOMAIN_FILE
+    data = load_yaml(file)
+    try:
+        return Domain(folder, DomainSettings.model_validate(data))
+    except ValidationError as error:
+        raise input_error(error, file=file, data=data) from error
+
+
+def find_domain(name: str) -> Domain:
+    """A domain by name: a bundled one, or one that an installed package offers.
+
+    Raises:
+        InputError: Nobody offers it; the message lists the names that are known.
+    """
+    offered = _offered()
+    if name not in offered:
+        raise InputError(
+            f"no such domain; known are {', '.join(sorted(offered))}. A domain of your own is a "
+            f"folder with {DOMAIN_FILE}: give the folder",
+            field="domain",
+            value=name,
+        )
+    return load_domain(_folder_of(offered[name]))
+
+
+def domain_names() -> list[str]:
+    """The names that :func:`find_domain` knows, sorted."""
+    return sorted(_offered())
+
+
+def _offered() -> dict[str, str]:
+    found = {point.name: point.value for point in entry_points(group=_GROUP)}
+    return found | {name: f"outcomebox.sandbox.domains.{name}" for name in BUNDLED}
+
+
+def domain_above(path: Path) -> Domain | None:
+    """The domain whose folder ``path`` is or lies in, if any."""
+    for folder in (path, *path.parents):
+        if (folder / DOMAIN_FILE).is_file():
+            return load_domain(folder)
+    return None
+
+
+def _folder_of(package: str) -> Path:
+    # A domain is files on disk: SQLite and the server's process need paths.
+    return Path(str(importlib.resources.files(package)))
+
+
+def input_error(
+    error: ValidationError,
+    *,
+    file: Path | str,
+    data: Any = None,
+    task: str | None = None,
+) -> InputError:
+    """The first problem of a pydantic error as an :class:`InputError` with file, field and value."""
+    problem = error.errors(include_url=False)[0]
+    location = [*problem["loc"]]
+    if task is None and len(location) > 1 and location[0] == "tasks" and isinstance(data, dict):
+        try:
+            uid = data["tasks"][location[1]]["uid"]
+        except (KeyError, IndexError, TypeError):
+            uid = None
+        if isinstance(uid, str):
+            task = uid
+    field = ".".join(str(part) for part in location)
+    message = problem["msg"].removeprefix("Value error, ")
+    if problem["type"] == "extra_forbidden":
+        message = "unknown field; take it out or mend its spelling"
+    elif problem["type"] == "missing":
+        message = "is missing; add it"
+    more = error.error_count() - 1
+    if more:
+        message += f" [and {more} more]"
+    value = None if problem["type"] == "missing" else problem.get("input")
+    return InputError(message, file=file, task=task, field=field or None, value=value)

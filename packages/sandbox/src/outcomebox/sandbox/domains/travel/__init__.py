@@ -1,0 +1,1 @@
+"""The bundled `travel` domain: a hotel booking desk for leisure and corporate travellers."""

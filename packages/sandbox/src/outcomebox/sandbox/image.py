@@ -1,0 +1,174 @@
+"""Database images: a domain's seed with a task's own rows, as the bytes of a SQLite file.
+
+An image is built once and a session's database is a plain copy of it, so opening one costs the
+copying of a few hundred kilobytes and no session can touch another's rows.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from outcomebox.sandbox.database import DatabaseState, SchemaError, read_state
+from outcomebox.sandbox.domain import Domain
+from outcomebox.sandbox.errors import InputError
+from outcomebox.sandbox.expect import TableEdits
+from outcomebox.sandbox.task import Task
+
+
+@dataclass(frozen=True)
+class Image:
+    """A SQLite database as bytes.
+
+    Attributes:
+        data: The whole file.
+    """
+
+    data: bytes
+
+    @cached_property
+    def state(self) -> DatabaseState:
+        """Its tables and rows, read once: the *before* of every comparison."""
+        connection = sqlite3.connect(":memory:")
+        try:
+            connection.deserialize(self.data)
+            return read_state(connection)
+        finally:
+            connection.close()
+
+
+def domain_image(domain: Domain) -> Image:
+    """Schema and seed of a domain.
+
+    Raises:
+        InputError: The SQL fails, a foreign key is broken, or a table has no primary key.
+    """
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        connection.execute("PRAGMA foreign_keys = ON")
+        for field, script in (("schema", domain.schema_sql), ("seed", domain.seed_sql)):
+            try:
+                connection.executescript(f"BEGIN;{script}\n;COMMIT;")
+            except sqlite3.Error as error:
+                name = getattr(domain.settings, f"{field}_file")
+                raise InputError(
+                    f"the SQL fails: {error}", file=domain.folder / name, field=field
+                ) from error
+        _check_references(connection, _Blame(str(domain.folder / domain.settings.seed_file)))
+        try:
+            read_state(connection, require_keys=True)
+        except SchemaError as error:
+            raise InputError(str(error), file=domain.folder / domain.settings.schema_file) from error
+        return Image(connection.serialize())
+    finally:
+        connection.close()
+
+
+def task_image(base: Image, task: Task) -> Image:
+    """The domain's image with the task's ``init`` applied (the same object if it has none).
+
+    Raises:
+        InputError: An edit names a table, column or row that is not there, or breaks a constraint.
+    """
+    if not task.init:
+        return base
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        connection.deserialize(base.data)
+        # Edits may come in any order of tables: references are checked once, at the end.
+        connection.execute("PRAGMA foreign_keys = OFF")
+        connection.execute("BEGIN")
+        for table, edits in task.init.items():
+            _apply(connection, base.state, task, table, edits)
+        connection.execute("COMMIT")
+        _check_references(connection, _Blame(None, task=task.uid, field="init"))
+        return Image(connection.serialize())
+    finally:
+        connection.close()
+
+
+@dataclass(frozen=True)
+class _Blame:
+    """A place to blame: makes errors that name it."""
+
+    file: str | None
+    task: str | None = None
+    field: str | None = None
+
+    def __call__(self, message: str, value: object = None) -> InputError:
+        return InputError(message, file=self.file, task=self.task, field=self.field, value=value)
+
+
+def _check_references(connection: sqlite3.Connection, blame: _Blame) -> None:
+    broken = connection.execute("PRAGMA foreign_key_check").fetchall()
+    if broken:
+        table, rowid, parent, _ = broken[0]
+        columns = [row[1] for row in connection.execute(f'PRAGMA table_info("{table}")')]
+        row = connection.execute(f'SELECT * FROM "{table}" WHERE rowid = ?', (rowid,)).fetchone()
+        shown = dict(zip(columns, row, strict=True)) if row else None
+        raise blame(f"a row of {table} refers to a row of {parent} that is not there", shown)
+
+
+def _apply(
+    connection: sqlite3.Connection, state: DatabaseState, task: Task, table: str, edits: TableEdits
+) -> None:
+    info = state.tables.get(table)
+    if info is None:
+        raise InputError(
+            f"no such table; the domain has {', '.join(sorted(state.tables))}",
+            task=task.uid,
+            field=f"init.{table}",
+        )
+
+    def run(field: str, sql: str, values: Mapping[str, Any], *more: Any) -> int:
+        for column in values:
+            if column not in info.columns:
+                raise InputError(
+                    f"table {table} has no such column; it has {', '.join(info.columns)}",
+                    task=task.uid,
+                    field=f"{field}.{column}",
+                )
+        try:
+            return connection.execute(sql, [*values.values(), *more]).rowcount
+        except sqlite3.Error as error:
+            raise InputError(
+                f"the database refuses it: {error}", task=task.uid, field=field, value=dict(values)
+            ) from error
+
+    for index, row in enumerate(edits.insert):
+        names = ", ".join(f'"{name}"' for name in row)
+        marks = ", ".join("?" for _ in row)
+        run(
+            f"init.{table}.insert.{index}",
+            f'INSERT INTO "{table}" ({names}) VALUES ({marks})',
+            row,
+        )
+    for kind in ("update", "delete"):
+        for index, edit in enumerate(getattr(edits, kind)):
+            field = f"init.{table}.{kind}.{index}"
+            key: Mapping[str, Any] = edit.key
+            if set(key) != set(info.key):
+                raise InputError(
+                    f"the key of {table} is ({', '.join(info.key)}); give exactly these columns",
+                    task=task.uid,
+                    field=f"{field}.key",
+                    value=dict(key),
+                )
+            where = " AND ".join(f'"{name}" = ?' for name in key)
+            if kind == "update":
+                sets = ", ".join(f'"{name}" = ?' for name in edit.set)
+                count = run(
+                    field, f'UPDATE "{table}" SET {sets} WHERE {where}', edit.set, *key.values()
+                )
+            else:
+                count = run(field, f'DELETE FROM "{table}" WHERE {where}', key)
+            if count != 1:
+                raise InputError(
+                    "no such row in the seed; mend the key",
+                    task=task.uid,
+                    field=f"{field}.key",
+                    value=dict(key),
+                )
