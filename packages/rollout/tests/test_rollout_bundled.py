@@ -1,4 +1,4 @@
-"""The bundled domains, task by task, on real sessions: the right end passes and nothing else does."""
+"""The bundled domains, task by task, on real sessions: the right end passes, and nothing else."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+
 from outcomebox.rollout.episode import judged
 from outcomebox.sandbox import (
     BUNDLED,
@@ -20,6 +21,7 @@ from outcomebox.sandbox import (
     Task,
     TaskSet,
     TerminalState,
+    Value,
     load_tasks,
     read_state,
     sandbox,
@@ -127,7 +129,9 @@ async def test_golden_passes_and_foreign_writes_beside_it_fail_by_name(
             golden = await session.close()
         verdict = judged(task, golden, None, [])
         if verdict.outcome != "passed":
-            problems += [f"golden: {verdict.outcome} {reason.message}" for reason in verdict.reasons]
+            problems += [
+                f"golden: {verdict.outcome} {reason.message}" for reason in verdict.reasons
+            ]
         for table in golden.tables:
             shutil.copy(right, spoiled)
             written = _foreign_write(spoiled, golden, table)
@@ -148,7 +152,7 @@ async def test_golden_passes_and_foreign_writes_beside_it_fail_by_name(
 
 def _foreign_write(
     path: Path, golden: TerminalState, table: str
-) -> tuple[dict[str, object], str] | None:
+) -> tuple[dict[str, Value], str] | None:
     """Change one column of a row that golden left alone; None if no write there succeeds."""
     info = golden.tables[table]
     touched = {

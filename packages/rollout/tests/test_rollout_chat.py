@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import pytest
 import stamina
+
 from outcomebox.rollout import PolicyError, make_policy, make_user
 from outcomebox.rollout.policies.openai import to_api
 from outcomebox.rollout.policy import EpisodeContext
@@ -40,11 +41,11 @@ class Endpoint(BaseHTTPRequestHandler):
     asked: ClassVar[list[dict[str, Any]]] = []
     keys: ClassVar[list[str | None]] = []
 
-    def do_GET(self) -> None:  # noqa: N802 -- the library's name
+    def do_GET(self) -> None:
         """The list of models."""
         self._answer(*self._next())
 
-    def do_POST(self) -> None:  # noqa: N802 -- the library's name
+    def do_POST(self) -> None:
         """A chat completion."""
         size = int(self.headers["Content-Length"])
         self.asked.append(json.loads(self.rfile.read(size)))
@@ -169,7 +170,7 @@ async def test_the_played_user_sees_what_was_said_and_nothing_else(url: str) -> 
     Endpoint.script = [chat({"content": 'USER: "It is B-008."'}), chat({"content": "Bye <DONE>"})]
     user = make_user({"base_url": url, "model": "u"})
     one = user.start(shelf_task(user_context={"background": "You own box B-008."}))
-    messages = [
+    messages: list[dict[str, Any]] = [
         {"role": "system", "content": "the policy"},
         {"role": "user", "content": "Move my box."},
         {"role": "assistant", "content": None, "reasoning": "secret thought"},

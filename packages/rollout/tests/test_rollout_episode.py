@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from outcomebox.rollout import (
     Completion,
     Episode,
@@ -49,7 +50,9 @@ async def box(shelf: Domain) -> AsyncIterator[Sandbox]:
 
 def setting(box: Sandbox, policy: Says, **more: Any) -> EpisodeSetting:
     """The setting of a test."""
-    return EpisodeSetting(sandbox=box, policy=policy, user=ScriptedUser(), seed_of=seeder(0), **more)
+    return EpisodeSetting(
+        sandbox=box, policy=policy, user=ScriptedUser(), seed_of=seeder(0), **more
+    )
 
 
 async def play(
@@ -244,9 +247,7 @@ async def test_broken_infrastructure_is_never_a_failure_of_the_agent(
     phase: str,
     error: str,
 ) -> None:
-    rows, report = await rows_of(
-        box, shelf, tmp_path, Says(*turns), shelf_task(), session_env=env
-    )
+    rows, report = await rows_of(box, shelf, tmp_path, Says(*turns), shelf_task(), session_env=env)
     assert [row["verdict"]["outcome"] for row in rows] == ["system_error"] * 3
     assert {(row["error"]["phase"], row["error"]["type"]) for row in rows} == {(phase, error)}
     assert not report.complete
@@ -263,7 +264,12 @@ async def test_a_resumed_run_makes_only_what_is_missing_or_broken(
     policy = Says(MOVE, END)
     with EpisodeStore(path) as store:
         await run_all(
-            setting(box, Says(PolicyError("down"))), tasks, store, attempts=1, concurrency=2, tries=1
+            setting(box, Says(PolicyError("down"))),
+            tasks,
+            store,
+            attempts=1,
+            concurrency=2,
+            tries=1,
         )
         report = await run_all(
             setting(box, policy), tasks, store, attempts=2, concurrency=2, tries=1

@@ -158,17 +158,19 @@ async def test_a_missing_database_file_stops_the_start(box: Sandbox) -> None:
     assert caught.value.phase == "open"
 
 
+_THREADED = """
+import threading, time
+from outcomebox.sandbox.toolserver import ToolServer
+server = ToolServer('x')
+threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+"""
+
+
 async def test_a_server_that_cannot_be_imported_or_forked_is_refused(tmp_path: Path) -> None:
     for source, words in (
         ("import no_such_module_here\n", "no_such_module_here"),
         ("server = 3\n", "no object `server`"),
-        (
-            "import threading, time\n"
-            "from outcomebox.sandbox.toolserver import ToolServer\n"
-            "server = ToolServer('x')\n"
-            "threading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n",
-            "2 threads",
-        ),
+        (_THREADED, "2 threads"),
     ):
         folder = tmp_path / str(len(words))
         folder.mkdir()
@@ -214,12 +216,16 @@ async def test_many_interleaved_sessions_stay_apart_and_leave_nothing() -> None:
 async def test_a_body_that_raises_gets_its_own_error_back_and_the_session_ends(
     box: Sandbox,
 ) -> None:
-    pid = 0
-    with pytest.raises(KeyError, match="mine"):
+    pids = []
+
+    async def body() -> None:
         async with shelf_session(box) as session:
-            pid = session.pid
+            pids.append(session.pid)
             raise KeyError("mine")
-    assert not alive(pid)
+
+    with pytest.raises(KeyError, match="mine"):
+        await body()
+    assert not alive(pids[0])
 
 
 _KILLED = """

@@ -9,6 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
+
 from outcomebox.sandbox import InputError, Task, domain_image, load_domain, load_tasks
 from outcomebox.sandbox.taskschema import schema_text, task_file_schema
 from shelf_domain import FOLDER
@@ -33,7 +34,10 @@ def write(folder: Path, *tasks: Any, **top: Any) -> Path:
 
 def test_a_folder_with_a_domain_brings_its_own_tasks_and_domain() -> None:
     tasks = load_tasks([str(FOLDER)])
-    assert [task.uid for task in tasks.tasks] == ["shelf/move/1", "shelf/move/2", "shelf/move/3"]
+    assert [task.uid for task in tasks.tasks] == [
+        *("shelf/move/1", "shelf/move/2", "shelf/move/3"),
+        *("shelf/sort/1", "shelf/sort/2", "shelf/sort/3"),
+    ]
     assert tasks.domain(tasks.tasks[0]).folder == FOLDER
     assert tasks.tasks[2].read_only
     again = load_tasks([str(FOLDER / "tasks" / "move.yaml"), str(FOLDER)])
@@ -176,7 +180,7 @@ def test_a_uid_stands_once(tmp_path: Path) -> None:
     second.mkdir()
     write(first, GOOD)
     write(second, GOOD)
-    with pytest.raises(InputError, match="stands in .* too"):
+    with pytest.raises(InputError, match=r"stands in .* too"):
         load_tasks([str(first), str(second)])
     file = write(first, GOOD, GOOD)
     with pytest.raises(InputError, match="uid"):
@@ -193,9 +197,21 @@ def test_a_uid_stands_once(tmp_path: Path) -> None:
         ),
         ("schema.sql", "CREATE TABLE t(;", "the SQL fails"),
         ("seed.sql", "INSERT INTO boxes VALUES ('B', 'S-9', 1, NULL);", "FOREIGN KEY"),
-        ("domain.yaml", "name: shelf\ntitle: x\nnow: yesterday\nserver: {file: server.py}\n", "now"),
-        ("domain.yaml", "name: shelf\ntitle: x\nnow: 2026-01-01T00:00:00\nserver: {file: s.py}\n", "Z"),
-        ("domain.yaml", "name: shelf\ntitle: x\nnow: 2026-01-01T00:00:00Z\nserver: {}\n", "exactly one"),
+        (
+            "domain.yaml",
+            "name: shelf\ntitle: x\nnow: yesterday\nserver: {file: server.py}\n",
+            "now",
+        ),
+        (
+            "domain.yaml",
+            "name: shelf\ntitle: x\nnow: 2026-01-01T00:00:00\nserver: {file: s.py}\n",
+            "Z",
+        ),
+        (
+            "domain.yaml",
+            "name: shelf\ntitle: x\nnow: 2026-01-01T00:00:00Z\nserver: {}\n",
+            "exactly one",
+        ),
     ],
 )
 def test_a_domain_that_is_wrong_is_refused(

@@ -1,9 +1,9 @@
 """An episode's backend: a session that can be brought to the same point again.
 
-When a call hangs or its server dies, only a second try can tell who is to blame. The calls so far are
-repeated in a fresh session, then the call itself: if it breaks that session too, the call is what
-breaks the server (:class:`ToolCrash`, the agent's episode ends as failed); if it does not, the first
-session was at fault, and the original error stands.
+When a call hangs or its server dies, only a second try can tell who is to blame. The calls so far
+are repeated in a fresh session, then the call itself: if it breaks that session too, the call is
+what breaks the server (:class:`ToolCrash`, the agent's episode ends as failed); if it does not, the
+first session was at fault, and the original error stands.
 """
 
 from __future__ import annotations

@@ -140,14 +140,18 @@ class ChatEndpoint:
                 wait_max=20.0,
             ):
                 with attempt:
-                    answer = await self._client.post("chat/completions", json=body)
-                    if answer.status_code in {408, 409, 429} or answer.status_code >= 500:
-                        raise _Transient(f"HTTP {answer.status_code}: {answer.text[:300]}")
+                    answer = _settled(await self._client.post("chat/completions", json=body))
         except (httpx.HTTPError, _Transient) as error:
             raise ChatError(f"{type(error).__name__.strip('_')}: {error}") from error
         if answer.status_code != 200:
             raise ChatError(f"HTTP {answer.status_code}: {answer.text[:300]}")
         return _answer(answer)
+
+
+def _settled(answer: httpx.Response) -> httpx.Response:
+    if answer.status_code in {408, 409, 429} or answer.status_code >= 500:
+        raise _Transient(f"HTTP {answer.status_code}: {answer.text[:300]}")
+    return answer
 
 
 def _answer(answer: httpx.Response) -> ChatAnswer:

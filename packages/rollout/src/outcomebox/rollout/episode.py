@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any, Literal
 
+from outcomebox.interpret import Toolbox
 from outcomebox.reward import Check, Judge, Reason, Verdict, grade, verdict_of
-from outcomebox.rollout.backend import Backend, OpenSession, ToolCrash, open_backend
+from outcomebox.rollout.backend import Backend, ToolCrash, open_backend
 from outcomebox.rollout.policy import EpisodeContext, Message, Policy, PolicyEpisode, Usage
 from outcomebox.rollout.prompt import system_prompt
 from outcomebox.rollout.turns import AgentTurn, TurnCall, read_turn
@@ -33,7 +34,10 @@ class Spent:
     def count(self, role: str, usage: Usage) -> None:
         """Add the tokens of one exchange; what is not counted stays out."""
         into = self.tokens.setdefault(role, {})
-        for name, value in (("prompt", usage.prompt_tokens), ("completion", usage.completion_tokens)):
+        for name, value in (
+            ("prompt", usage.prompt_tokens),
+            ("completion", usage.completion_tokens),
+        ):
             if value is not None:
                 into[name] = into.get(name, 0) + value
 
@@ -125,7 +129,9 @@ async def run_episode(
         ]
         crash: ToolCrash | None = None
         try:
-            episode.finish_reason = await _converse(setting, task, episode, backend, policy, user)
+            episode.finish_reason = await _converse(
+                setting, task, episode, backend=backend, policy=policy, user=user
+            )
         except ToolCrash as error:
             crash = error
             episode.finish_reason = "tool_crash"
@@ -145,11 +151,13 @@ async def _converse(
     setting: EpisodeSetting,
     task: Task,
     episode: Episode,
+    *,
     backend: Backend,
     policy: PolicyEpisode,
     user: UserEpisode,
 ) -> FinishReason:
     user_turns = 0
+    tools = Toolbox([tool.openai() for tool in backend.tools])
     for index in range(task.limits.turns):
         started = monotonic()
         completion = await policy.complete(episode.messages)
@@ -157,7 +165,7 @@ async def _converse(
         episode.spent.count("policy", completion.usage)
         turn = read_turn(
             completion,
-            backend.tools,
+            tools,
             turn=index,
             format=setting.policy.format,
             profile=setting.profile,
@@ -206,7 +214,9 @@ async def _answer_calls(turn: AgentTurn, episode: Episode, backend: Backend) -> 
 
 def _refusal(call: TurnCall) -> str:
     what = call.message or f"it is {call.status}"
-    return f"The tool call was not executed: {what}. Nothing was changed; send the call again, whole."
+    return (
+        f"The tool call was not executed: {what}. Nothing was changed; send the call again, whole."
+    )
 
 
 def judged(
@@ -221,6 +231,4 @@ def judged(
 
 
 def _crashed(crash: ToolCrash) -> Verdict:
-    return Verdict(
-        "failed", 0.0, (Reason("tool_crash", message=str(crash)),), {"tool": crash.tool}
-    )
+    return Verdict("failed", 0.0, (Reason("tool_crash", message=str(crash)),), {"tool": crash.tool})

@@ -1,7 +1,7 @@
 """What can go wrong in an episode, by the boundary that a failure crossed, and who is to blame.
 
-The agent's own doings (bad calls, wrong writes, running out of turns) raise nothing: it sees an error
-text or the episode ends with a finish reason, and the terminal state decides. What raises is
+The agent's own doings (bad calls, wrong writes, running out of turns) raise nothing: it sees an
+error text or the episode ends with a finish reason, and the terminal state decides. What raises is
 infrastructure:
 
 ============  =========================================================  ==================
@@ -10,6 +10,7 @@ phase         boundary                                                   raised 
 ``open``      a session could not be brought up                          ``SessionOpenError``
 ``tool``      a tool server died or hung, and not for what was asked     ``ToolFault``
 ``policy``    the policy's endpoint gave no usable answer                ``PolicyError``
+``golden``    a golden call was answered with an error                   ``GoldenError``
 ``user``      the user model's endpoint gave no usable answer            ``UserError``
 ``read``      the terminal state could not be read                       ``StateUnreadable``
 ``check``     the check itself raised                                    (from the grader)
@@ -17,8 +18,8 @@ phase         boundary                                                   raised 
 ``run``       anything else                                              any exception
 ============  =========================================================  ==================
 
-:func:`classify` is the one place that turns an exception into an :class:`ErrorRecord`, and the runner
-is the one place that records it: as a ``system_error`` row, never as a failure.
+:func:`classify` is the one place that turns an exception into an :class:`ErrorRecord`, and the
+runner is the one place that records it: as a ``system_error`` row, never as a failure.
 """
 
 from __future__ import annotations
@@ -33,6 +34,12 @@ class PolicyError(Exception):
     """The policy gave no usable answer after retries (down, 429, 5xx, unreadable, filtered)."""
 
     phase = "policy"
+
+
+class GoldenError(PolicyError):
+    """A golden call was answered with an error: the task is at fault, and proves nothing."""
+
+    phase = "golden"
 
 
 class UserError(Exception):

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
+from outcomebox.interpret import PromptState
 from outcomebox.sandbox import Task, ToolSpec
 
 Message = dict[str, Any]
@@ -52,7 +53,7 @@ class Completion:
     finish_reason: str = "stop"
     structured: tuple[StructuredCall, ...] | None = None
     reasoning: str | None = None
-    prompt_state: str = "assistant_start"
+    prompt_state: PromptState = "assistant_start"
     usage: Usage = field(default_factory=Usage)
 
 
@@ -97,9 +98,20 @@ class Policy(Protocol):
         format: The interpreter format of its raw text.
     """
 
-    name: str
-    simulated: bool
-    format: str
+    @property
+    def name(self) -> str:
+        """See the attributes above."""
+        ...
+
+    @property
+    def simulated(self) -> bool:
+        """See the attributes above."""
+        ...
+
+    @property
+    def format(self) -> str:
+        """See the attributes above."""
+        ...
 
     def describe(self) -> Mapping[str, Any]:
         """What a row records of it: name and settings, never a key."""

@@ -6,13 +6,13 @@ from outcomebox.rollout.turns import DONE
 from outcomebox.sandbox import Domain
 
 _TEMPLATE = """\
-You are a support agent. You act through the tools you are given; what counts is the state that the
-records are in when you have finished. Follow the policy below to the letter.
+You are a support agent. You act through the tools you are given; what counts is the state that
+the records are in when you have finished. Follow the policy below to the letter.
 
 The current time is {now}. It does not pass while you work.
 
-Ask the customer for what you need and cannot look up. When everything is done, or has to be refused,
-tell the customer and end that message with {done}.
+Ask the customer for what you need and cannot look up. When everything is done, or has to be
+refused, tell the customer and end that message with {done}.
 
 {policy}
 """

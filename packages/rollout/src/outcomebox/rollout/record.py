@@ -1,4 +1,4 @@
-"""The row an episode leaves: one JSON object, the same bytes for the same run but for its timing."""
+"""The row an episode leaves: one JSON object, the same for the same run but for its timing."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
-import orjson
-
 from outcomebox.rollout.episode import Episode, EpisodeSetting
 from outcomebox.rollout.errors import ErrorRecord
 from outcomebox.sandbox import Domain, Task, change_to_json
 
 Row = dict[str, Any]
 Key = tuple[str, int]
+"""uid and repetition."""
 
 _NOT_COMPARED = ("timing", "checksum")
 PACKAGES = ("outcomebox-interpret", "outcomebox-sandbox", "outcomebox-reward", "outcomebox-rollout")
@@ -39,6 +38,7 @@ def episode_row(
     setting: EpisodeSetting,
     task: Task,
     domain: Domain,
+    *,
     repetition: int,
     attempt: int,
     episode: Episode,
@@ -92,35 +92,26 @@ def episode_row(
         "versions": {
             "packages": dict(package_versions()),
             "task": task.hash,
+            "content": task.content_hash,
             "domain": domain.hash,
             "profile": setting.profile,
         },
     }
 
 
-def row_key(row: Mapping[str, Any]) -> Key:
-    """``(uid, repetition)`` of a row."""
-    return row["uid"], row["repetition"]
-
-
 def digest(rows: Iterable[Mapping[str, Any]]) -> str:
-    """SHA-256 of what a run found: rows sorted by key, each as compact JSON with sorted keys, timing
-    and checksum left out, ended by LF.
+    """SHA-256 of what a run found.
 
-    Two runs are the same run exactly when their digests are equal.
+    Rows are sorted by key and written as compact JSON with sorted keys, timing and checksum left
+    out, each ended by LF. Two runs found the same exactly when their digests are equal.
     """
-    lines = sorted(
-        (
-            (row["uid"], row["repetition"], row["try"]),
-            orjson.dumps(
-                orjson.loads(json.dumps({k: v for k, v in row.items() if k not in _NOT_COMPARED})),
-                option=orjson.OPT_SORT_KEYS,
-            ),
-        )
-        for row in rows
-    )
+    lines = sorted(((row["uid"], row["repetition"], row["try"]), _compared(row)) for row in rows)
     total = hashlib.sha256()
     for _, line in lines:
         total.update(line)
-        total.update(b"\n")
     return total.hexdigest()
+
+
+def _compared(row: Mapping[str, Any]) -> bytes:
+    kept = {name: value for name, value in row.items() if name not in _NOT_COMPARED}
+    return json.dumps(kept, sort_keys=True, separators=(",", ":")).encode() + b"\n"

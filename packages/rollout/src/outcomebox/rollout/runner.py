@@ -1,8 +1,8 @@
 """Many episodes: bounded, resumable, each attempt recorded once, system errors tried again.
 
-The runner is where failures of infrastructure are recorded (see ``errors``): a try that breaks leaves
-a ``system_error`` row and is repeated a bounded number of times; what stays broken is counted in the
-report and never as a failure of the agent.
+The runner is where failures of infrastructure are recorded (see ``errors``): a try that breaks
+leaves a ``system_error`` row and is repeated a bounded number of times; what stays broken is
+counted in the report and never as a failure of the agent.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from outcomebox.rollout.episode import Episode, EpisodeSetting, run_episode
 from outcomebox.rollout.errors import ErrorRecord, classify
 from outcomebox.rollout.record import Key, Row, episode_row
 from outcomebox.rollout.store import EpisodeStore
-from outcomebox.sandbox import Image, InputError, Task, TaskSet
+from outcomebox.sandbox import InputError, Task, TaskSet
 
 DEFAULT_TRIES = 3
 
@@ -164,29 +164,25 @@ async def run_all(
     plan = make_plan(tasks, attempts, store)
     progress = Progress(plan.total, Counter(plan.outcomes.values()), resumed=len(plan.outcomes))
     left: list[Left] = []
-    # Prepared up front, one image a task, shared by its attempts.
-    images = {task.uid: tasks.image(task) for task in tasks.tasks}
     todo = iter(plan.todo.items())
 
     async def work() -> None:
         for (uid, repetition), first in todo:
-            task = tasks.by_uid[uid]
-            error: ErrorRecord | None = None
-            for attempt in range(first, first + tries):
-                row = await _try(setting, tasks, task, images[uid], repetition, attempt)
+            last = first + tries - 1
+            for attempt in range(first, last + 1):
+                job = _Job(tasks.by_uid[uid], repetition, attempt)
+                row = await _try(setting, tasks, job)
                 store.append(row)
-                outcome = row["verdict"]["outcome"]
-                if outcome != "system_error":
+                if row["error"] is None:
+                    progress.outcomes[row["verdict"]["outcome"]] += 1
                     break
-                error = ErrorRecord(**row["error"])
-                if attempt + 1 < first + tries:
+                if attempt < last:
                     progress.retried += 1
-                    if observe:
-                        observe(progress)
-            else:
-                assert error is not None
-                left.append(Left(uid, repetition, error))
-            progress.outcomes[outcome] += 1
+                else:
+                    progress.outcomes["system_error"] += 1
+                    left.append(Left(uid, repetition, ErrorRecord(**row["error"])))
+                if observe and attempt < last:
+                    observe(progress)
             if observe:
                 observe(progress)
 
@@ -198,20 +194,29 @@ async def run_all(
     return RunReport(progress, tuple(sorted(left, key=lambda item: (item.uid, item.repetition))))
 
 
-async def _try(
-    setting: EpisodeSetting,
-    tasks: TaskSet,
-    task: Task,
-    image: Image,
-    repetition: int,
-    attempt: int,
-) -> Row:
+@dataclass(frozen=True, slots=True)
+class _Job:
+    task: Task
+    repetition: int
+    attempt: int
+
+
+async def _try(setting: EpisodeSetting, tasks: TaskSet, job: _Job) -> Row:
     """One try as a row. Every exception becomes a ``system_error``: none can become a failure."""
     episode = Episode()
-    domain = tasks.domain(task)
+    domain = tasks.domain(job.task)
     error = None
     try:
-        await run_episode(setting, task, domain, image, repetition, into=episode)
-    except Exception as failure:
+        image = tasks.image(job.task)
+        await run_episode(setting, job.task, domain, image, job.repetition, into=episode)
+    except Exception as failure:  # noqa: BLE001 -- the one place that records them all
         error = classify(failure)
-    return episode_row(setting, task, domain, repetition, attempt, episode, error)
+    return episode_row(
+        setting,
+        job.task,
+        domain,
+        repetition=job.repetition,
+        attempt=job.attempt,
+        episode=episode,
+        error=error,
+    )

@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from outcomebox.rollout.record import Row
 from outcomebox.sandbox import InputError
@@ -36,9 +36,11 @@ def unseal(line: bytes) -> Row:
     """The row of a line.
 
     Raises:
-        ValueError: The checksum is missing or wrong, or the line is not JSON.
+        ValueError: The line is cut off or not JSON, or its checksum is missing or wrong.
     """
-    line = line.removesuffix(b"\n")
+    if not line.endswith(b"\n"):
+        raise ValueError("cut off")
+    line = line[:-1]
     match = _SEAL.search(line)
     if match is None:
         raise ValueError("no checksum")
@@ -73,8 +75,6 @@ def _scan(path: Path) -> Iterator[tuple[Row, int]]:
                         file=path,
                     )
                 try:
-                    if not line.endswith(b"\n"):
-                        raise ValueError("cut off")
                     row = unseal(line)
                 except ValueError as error:
                     broken = number, error
@@ -132,7 +132,7 @@ class EpisodeStore:
         os.fsync(self._file)
         os.close(self._file)
 
-    def __enter__(self) -> EpisodeStore:
+    def __enter__(self) -> Self:
         """The store itself."""
         return self
 

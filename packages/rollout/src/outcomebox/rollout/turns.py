@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from outcomebox.interpret import interpret
+from outcomebox.interpret import Toolbox, interpret
 from outcomebox.rollout.policy import Completion, Message
-from outcomebox.sandbox import ToolSpec
 
 DONE = "<DONE>"
 
@@ -75,10 +74,10 @@ class AgentTurn:
 
 def read_turn(
     completion: Completion,
-    tools: Sequence[ToolSpec],
+    tools: Toolbox,
     *,
     turn: int,
-    format: str,
+    format: str,  # noqa: A002 -- the interpreter's word
     profile: str,
 ) -> AgentTurn:
     """Read a completion.
@@ -94,7 +93,7 @@ def read_turn(
         return _structured(completion, turn)
     read = interpret(
         completion.text,
-        tools=[tool.openai() for tool in tools],
+        tools=tools,
         format=format,
         profile=profile,
         prompt_state=completion.prompt_state,

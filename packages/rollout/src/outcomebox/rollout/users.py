@@ -1,4 +1,4 @@
-"""The simulated user: scripted from the task by default, an OpenAI-compatible model when configured."""
+"""The simulated user: scripted from the task, or an OpenAI-compatible model when configured."""
 
 from __future__ import annotations
 
@@ -95,8 +95,9 @@ class _Scripted:
 
 _PLAYS = """\
 You play a customer who writes to a support agent. Stay in character, write one short message at a
-time, and never say more than you were asked for. You know only what USER_CONTEXT says; do not invent
-facts, ids or dates. When your request has been dealt with, or refused for good, answer with {done}.
+time, and never say more than you were asked for. You know only what USER_CONTEXT says; do not
+invent facts, ids or dates. When your request has been dealt with, or refused for good, answer with
+{done}.
 """
 
 
@@ -193,4 +194,10 @@ def make_user(options: Mapping[str, str] | None = None) -> User:
     for name in ("base_url", "model"):
         if not options.get(name):
             raise InputError(f"needs {name}; give --user-option {name}=...", field="user-option")
-    return ModelUser(ChatEndpoint(**options))
+    return ModelUser(
+        ChatEndpoint(
+            base_url=options["base_url"],
+            model=options["model"],
+            key_variable=options.get("key_variable", "OPENAI_API_KEY"),
+        )
+    )

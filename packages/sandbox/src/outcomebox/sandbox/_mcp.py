@@ -3,17 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-try:
+from mcp import ClientSession
+from mcp.types import CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest
+
+if TYPE_CHECKING:
+    from mcp.server.mcpserver import MCPServer
+    from mcp.server.mcpserver.exceptions import ToolError
     from mcp.shared.exceptions import MCPError as ProtocolError
-except ImportError:  # mcp 1
-    from mcp.shared.exceptions import McpError as ProtocolError
+else:
+    try:
+        from mcp.server.mcpserver import MCPServer
+        from mcp.server.mcpserver.exceptions import ToolError
+        from mcp.shared.exceptions import MCPError as ProtocolError
+    except ModuleNotFoundError:  # mcp 1
+        from mcp.server.fastmcp import FastMCP as MCPServer
+        from mcp.server.fastmcp.exceptions import ToolError
+        from mcp.shared.exceptions import McpError as ProtocolError
 
-__all__ = ["ProtocolError", "is_hang_up", "result_is_error", "result_text", "tool_fields"]
+__all__ = [
+    "MCPServer",
+    "ProtocolError",
+    "ToolError",
+    "call_tool",
+    "is_hang_up",
+    "result_is_error",
+    "result_text",
+    "tool_fields",
+]
 
 # JSON-RPC code with which the SDK answers pending requests when the transport has closed.
 _CONNECTION_CLOSED = -32000
+
+
+async def call_tool(client: ClientSession, name: str, arguments: dict[str, Any]) -> CallToolResult:
+    """Send one ``tools/call`` and give back what the server answered.
+
+    Not ``client.call_tool``: that lists the tools again in each session, to hold structured output
+    against its schema, and an agent is shown what the server said, right or wrong.
+
+    Raises:
+        ProtocolError: The server answered with a protocol error, or hung up.
+    """
+    params = CallToolRequestParams(name=name, arguments=arguments)
+    request: Any = CallToolRequest(method="tools/call", params=params)
+    if isinstance(ClientRequest, type):  # mcp 1 has a model around all requests
+        request = ClientRequest(request)
+    return await client.send_request(request, CallToolResult)
 
 
 def is_hang_up(error: Exception) -> bool:

@@ -1,7 +1,7 @@
 """YAML as people expect it: no dates, no sexagesimal numbers, only true and false are booleans.
 
-YAML 1.1 turns ``2026-03-02`` into a date, ``12:30`` into 750 and ``no`` into False, which is wrong in
-a file of database values. This loader keeps the resolvers of the YAML 1.2 core schema, refuses
+YAML 1.1 turns ``2026-03-02`` into a date, ``12:30`` into 750 and ``no`` into False, which is wrong
+in a file of database values. This loader keeps the resolvers of the YAML 1.2 core schema, refuses
 duplicate keys, and remembers nothing between files.
 """
 
@@ -19,7 +19,7 @@ from outcomebox.sandbox.errors import InputError
 class _Loader(yaml.CSafeLoader):
     """A safe loader with the implicit types of YAML 1.2's core schema."""
 
-    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 -- the library's own class attribute
+    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 -- the library's own
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
         """A dict whose keys are strings and each stand once."""

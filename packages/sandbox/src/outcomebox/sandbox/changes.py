@@ -129,6 +129,8 @@ def _table_changes(table: str, initial: DatabaseState, terminal: DatabaseState) 
     before, after = before or info, after or info
     old_rows, new_rows = initial.keyed.get(table, {}), terminal.keyed.get(table, {})
     old_bag, new_bag = initial.bags.get(table, ()), terminal.bags.get(table, ())
+    if before == after and old_rows == new_rows and old_bag == new_bag:
+        return  # most tables of most episodes
     if before.key != after.key:  # rows of the two versions cannot be paired
         old_bag = (*old_rows.values(), *old_bag)
         new_bag = (*new_rows.values(), *new_bag)

@@ -205,13 +205,14 @@ def _text(raw: bytes) -> str:
 def _rows(cursor: sqlite3.Cursor, info: TableInfo) -> tuple[Mapping[Key, Cells], tuple[Cells, ...]]:
     # NOT INDEXED: a scan of the table itself, never of an index that could disagree with it.
     names = ", ".join(map(quoted, info.columns))
-    rows: list[Cells] = cursor.execute(
-        f"SELECT {names} FROM main.{quoted(info.name)} NOT INDEXED"
-    ).fetchall()
+    rows = _fetch(cursor, f"SELECT {names} FROM main.{quoted(info.name)} NOT INDEXED")
     if not info.key:
         return {}, tuple(rows)
     places = [info.columns.index(column) for column in info.key]
-    keyed: dict[Key, Cells] = {}
+    keyed: dict[Key, Cells] = {tuple([cells[place] for place in places]): cells for cells in rows}
+    if len(keyed) == len(rows) and not any(None in key for key in keyed):
+        return keyed, ()
+    keyed = {}
     bag: list[Cells] = []
     for cells in rows:
         key = tuple([cells[place] for place in places])
@@ -224,6 +225,19 @@ def _rows(cursor: sqlite3.Cursor, info: TableInfo) -> tuple[Mapping[Key, Cells],
         else:
             keyed[key] = cells
     return keyed, tuple(bag)
+
+
+def _fetch(cursor: sqlite3.Cursor, query: str) -> list[Cells]:
+    # The library decodes valid text much faster than a function of ours.
+    cursor.connection.text_factory = str
+    try:
+        rows: list[Cells] = cursor.execute(query).fetchall()
+    except sqlite3.OperationalError as error:
+        if "decode" not in str(error):
+            raise
+        cursor.connection.text_factory = _text
+        rows = cursor.execute(query).fetchall()
+    return rows
 
 
 def _table_infos(cursor: sqlite3.Cursor) -> dict[str, TableInfo]:

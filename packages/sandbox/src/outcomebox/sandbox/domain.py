@@ -120,9 +120,8 @@ class Domain:
             if not path.is_file():
                 raise self._error("server.file", "there is no such file", server.file)
             return path
-        assert server.module is not None
         try:
-            spec = importlib.util.find_spec(server.module)
+            spec = importlib.util.find_spec(server.module or "")
         except ModuleNotFoundError:
             spec = None
         if spec is None or spec.origin is None:
@@ -221,7 +220,7 @@ def input_error(
     data: Any = None,
     task: str | None = None,
 ) -> InputError:
-    """The first problem of a pydantic error as an :class:`InputError` with file, field and value."""
+    """The first problem of a pydantic error, as an :class:`InputError` with its place and value."""
     problem = error.errors(include_url=False)[0]
     location = [*problem["loc"]]
     if task is None and len(location) > 1 and location[0] == "tasks" and isinstance(data, dict):

@@ -6,15 +6,15 @@ JSON, one a line:
 
 =========  ==============================================================================
 received   ``{"op": "import", "path": [...], "module": M, "file": F, "root": DIR}`` first;
-           ``{"op": "open", "id": N, "env": {...}, "cwd": DIR}`` with two descriptors attached
-           (the session's stdio, its standard error); ``{"op": "kill", "pid": P}``
+           ``{"op": "open", "id": N, "env": {...}, "cwd": DIR}`` with two descriptors
+           attached (the session's stdio, its standard error); ``{"op": "kill", "pid": P}``
 sent       ``{"ready": true, "threads": N}`` or ``{"ready": false, "error": TEXT}``;
            ``{"id": N, "pid": P}`` or ``{"id": N, "error": TEXT}``; ``{"exit": P, "status": S}``
 =========  ==============================================================================
 
-Only this process reaps its children, so a pid it is asked to kill is never somebody else's. When the
-socket closes, however its other end died, all children are killed and ``root`` is removed, and so is
-the folder above it once it is empty.
+Only this process reaps its children, so a pid it is asked to kill is never somebody else's. When
+the socket closes, however its other end died, all children are killed and ``root`` is removed, and
+so is the folder above it once it is empty.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ import shutil
 import signal
 import socket
 import sys
+import threading
 import traceback
+from pathlib import Path
 from typing import Any
 
 _PR_SET_PDEATHSIG = 1
@@ -51,7 +53,7 @@ def main() -> None:
     try:
         try:
             run = _load(order)
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 -- reported to the client, whatever it is
             text = "".join(traceback.format_exception(error))
             _send(control, {"ready": False, "error": text[-4000:]})
             return
@@ -61,7 +63,7 @@ def main() -> None:
         if order.get("root"):
             shutil.rmtree(order["root"], ignore_errors=True)
             with contextlib.suppress(OSError):  # the last warm parent of a sandbox takes its folder
-                os.rmdir(os.path.dirname(order["root"]))
+                Path(order["root"]).parent.rmdir()
 
 
 def _load(order: dict[str, Any]) -> Any:
@@ -83,10 +85,8 @@ def _load(order: dict[str, Any]) -> Any:
 
 def _threads() -> int:
     """Threads of this process (not only Python's): a fork is safe with exactly one."""
-    try:
-        return len(os.listdir("/proc/self/task"))
-    except OSError:
-        return len(sys._current_frames())
+    tasks = Path("/proc/self/task")
+    return len(list(tasks.iterdir())) if tasks.exists() else threading.active_count()
 
 
 class _Lines:
@@ -227,7 +227,7 @@ def _child(order: dict[str, Any], descriptors: list[int], run: Any, prctl: Any) 
         status = 0
     except SystemExit as error:
         status = error.code if isinstance(error.code, int) else 1
-    except BaseException:
+    except BaseException:  # noqa: BLE001 -- what ends a session goes to its standard error
         traceback.print_exc()
     finally:
         try:

@@ -25,9 +25,11 @@ class Image:
 
     Attributes:
         data: The whole file.
+        like: The image it was made from, if any; its table infos are shared.
     """
 
     data: bytes
+    like: Image | None = None
 
     @cached_property
     def state(self) -> DatabaseState:
@@ -35,7 +37,7 @@ class Image:
         connection = sqlite3.connect(":memory:")
         try:
             connection.deserialize(self.data)
-            return read_state(connection)
+            return read_state(connection, like=None if self.like is None else self.like.state)
         finally:
             connection.close()
 
@@ -61,7 +63,9 @@ def domain_image(domain: Domain) -> Image:
         try:
             read_state(connection, require_keys=True)
         except SchemaError as error:
-            raise InputError(str(error), file=domain.folder / domain.settings.schema_file) from error
+            raise InputError(
+                str(error), file=domain.folder / domain.settings.schema_file
+            ) from error
         return Image(connection.serialize())
     finally:
         connection.close()
@@ -85,7 +89,7 @@ def task_image(base: Image, task: Task) -> Image:
             _apply(connection, base.state, task, table, edits)
         connection.execute("COMMIT")
         _check_references(connection, _Blame(None, task=task.uid, field="init"))
-        return Image(connection.serialize())
+        return Image(connection.serialize(), like=base)
     finally:
         connection.close()
 

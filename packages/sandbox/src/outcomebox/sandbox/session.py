@@ -124,7 +124,7 @@ class Session:
         """
         try:
             with anyio.fail_after(deadline_s):
-                result = await self._client.call_tool(tool, dict(arguments))
+                result = await _mcp.call_tool(self._client, tool, dict(arguments))
         except TimeoutError:
             raise ToolDeadline(
                 f"tool {tool} gave no answer within {deadline_s:g} s", tool=tool
@@ -288,7 +288,11 @@ async def _connect(
         theirs.close()
     try:
         stream = await anyio.abc.UNIXSocketStream.from_socket(ours)
-        async with stream, stdio_streams(stream) as (read, write), ClientSession(read, write) as client:
+        async with (
+            stream,
+            stdio_streams(stream) as (read, write),
+            ClientSession(read, write) as client,
+        ):
             try:
                 with anyio.fail_after(OPEN_DEADLINE_S):
                     await client.initialize()

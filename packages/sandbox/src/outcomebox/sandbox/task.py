@@ -1,7 +1,7 @@
 """The native task: initial state, what the user says, and the end that is right.
 
-Everything here is data; ``taskfile`` reads it from YAML and names what is wrong, ``outcomebox.reward``
-turns ``expect`` into a verdict.
+Everything here is data; ``taskfile`` reads it from YAML and names what is wrong,
+``outcomebox.reward`` turns ``expect`` into a verdict.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from functools import cached_property
 from typing import Annotated, Any, TypeVar
 
 from pydantic import (
@@ -56,7 +57,7 @@ class Reply(_Model):
     say: str = Field(min_length=1, description="What the user says.")
     when: str | None = Field(
         default=None,
-        description="Regular expression searched in the agent's message; without it any message fits.",
+        description="Regular expression searched in the agent's message; without it, any fits.",
     )
 
     @field_validator("when")
@@ -75,7 +76,7 @@ class UserContext(_Model):
 
     background: str = Field(
         default="",
-        description="Private to a model-played user: who they are, what they know, how they behave.",
+        description="Private to a model-played user: who they are, what they know and want.",
     )
     replies: Listed[Reply] = Field(
         default=(),
@@ -88,7 +89,9 @@ class Limits(_Model):
 
     turns: int = Field(default=30, ge=1, le=1000, description="Turns of the agent.")
     user_turns: int = Field(default=10, ge=0, le=1000, description="Replies of the user.")
-    tool_deadline_s: float = Field(default=20.0, gt=0, le=3600, description="Seconds a tool call may take.")
+    tool_deadline_s: float = Field(
+        default=20.0, gt=0, le=3600, description="Seconds a tool call may take."
+    )
 
 
 class Task(_Model):
@@ -100,10 +103,12 @@ class Task(_Model):
     query: str = Field(min_length=1, description="The user's first message.")
     user_context: UserContext = Field(default_factory=UserContext)
     init: dict[str, TableEdits] = Field(
-        default_factory=dict, description="Rows added to, changed in or removed from the seed, by table."
+        default_factory=dict,
+        description="Rows added to, changed in or removed from the seed, by table.",
     )
     golden: Listed[Call] = Field(
-        default=(), description="One list of tool calls, reads and writes, that does the task right."
+        default=(),
+        description="One list of tool calls, reads and writes, that does the task right.",
     )
     expect: dict[str, TableExpect] = Field(
         description="Changes that must be there at the end, by table; every other change fails."
@@ -115,7 +120,8 @@ class Task(_Model):
         default_factory=dict, description="table -> column -> the reason why it is not compared."
     )
     rubrics: Listed[Annotated[str, StringConstraints(min_length=1)]] = Field(
-        default=(), description="Yes/no questions for a judge about the conversation; all must be yes."
+        default=(),
+        description="Yes/no questions for a judge about the conversation; all must be yes.",
     )
     tags: Listed[Name] = Field(default=(), description="Free labels; `no-change` has a meaning.")
     limits: Limits = Field(default_factory=Limits)
@@ -139,13 +145,23 @@ class Task(_Model):
         """Whether the right end is no change at all."""
         return NO_CHANGE in self.tags
 
-    @property
+    @cached_property
     def hash(self) -> str:
-        """SHA-256 of the task's content, defaults filled in: 64 hex digits."""
-        canonical = json.dumps(
-            self.model_dump(mode="json"), sort_keys=True, ensure_ascii=True, separators=(",", ":")
-        )
-        return hashlib.sha256(canonical.encode()).hexdigest()
+        """SHA-256 of the whole task, defaults filled in: 64 hex digits."""
+        return _digest(self.model_dump(mode="json"))
+
+    @cached_property
+    def content_hash(self) -> str:
+        """SHA-256 of what the task asks and accepts, whatever it is called and tagged.
+
+        Two tasks with one content are the same task twice.
+        """
+        return _digest(self.model_dump(mode="json", exclude={"uid", "family", "tags"}))
+
+
+def _digest(plain: Any) -> str:
+    canonical = json.dumps(plain, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 class TaskFile(_Model):

@@ -1,4 +1,4 @@
-"""Reading tasks: from a bundled domain, a folder or a YAML file, each problem named with its place."""
+"""Reading tasks: from a domain, a folder or a YAML file, each problem named with its place."""
 
 from __future__ import annotations
 
@@ -43,6 +43,10 @@ class TaskSet:
         return {name: domain_image(domain) for name, domain in self.domains.items()}
 
     @cached_property
+    def _images(self) -> dict[str, Image]:
+        return {}
+
+    @cached_property
     def by_uid(self) -> dict[str, Task]:
         """The tasks by uid."""
         return {task.uid: task for task in self.tasks}
@@ -52,8 +56,10 @@ class TaskSet:
         return self.domains[task.domain]
 
     def image(self, task: Task) -> Image:
-        """The initial state of a task: the seed with its own rows."""
-        return task_image(self._bases[task.domain], task)
+        """The initial state of a task: the seed with its own rows; made once."""
+        if task.uid not in self._images:
+            self._images[task.uid] = task_image(self._bases[task.domain], task)
+        return self._images[task.uid]
 
 
 def load_tasks(selectors: Sequence[str] = BUNDLED) -> TaskSet:
@@ -64,8 +70,8 @@ def load_tasks(selectors: Sequence[str] = BUNDLED) -> TaskSet:
             (a folder with ``domain.yaml`` brings its own domain).
 
     Raises:
-        InputError: A selector names nothing, a file is wrong, a uid stands twice, or a task does not
-            fit the tables of its domain.
+        InputError: A selector names nothing, a file is wrong, a uid stands twice, or a task does
+            not fit the tables of its domain.
     """
     domains: dict[str, Domain] = {}
     found: dict[str, tuple[Task, Path]] = {}
@@ -132,6 +138,7 @@ def check_task(task: Task, image: Image, file: Path | None = None) -> None:
     Raises:
         InputError: One is not.
     """
+    place = _Place(task, image, file)
     blocks: list[tuple[str, Mapping[str, TableExpect]]] = [("expect", task.expect)]
     blocks += [
         (f"accept_also.{index}.expect", alternative.expect)
@@ -139,64 +146,52 @@ def check_task(task: Task, image: Image, file: Path | None = None) -> None:
     ]
     for block, tables in blocks:
         for table, expected in tables.items():
-            _check_table(task, image, file, f"{block}.{table}", table, expected)
+            _check_table(place, f"{block}.{table}", table, expected)
     for table, reasons in task.ignore.items():
-        if table == "*":
-            continue
-        _known_columns(task, image, file, f"ignore.{table}", table, reasons)
+        if table != "*":
+            place.columns(f"ignore.{table}", table, reasons)
 
 
-def _check_table(
-    task: Task, image: Image, file: Path | None, field: str, table: str, expected: TableExpect
-) -> None:
-    def columns(part: str, names: Iterable[str]) -> None:
-        _known_columns(task, image, file, f"{field}.{part}", table, names)
+@dataclass(frozen=True)
+class _Place:
+    """A task that is looked at: knows its tables and raises errors that name it."""
 
-    columns("", ())
-    key = set(image.state.tables[table].key)
+    task: Task
+    image: Image
+    file: Path | None
+
+    def error(self, message: str, field: str, value: object = None) -> InputError:
+        return InputError(message, file=self.file, task=self.task.uid, field=field, value=value)
+
+    def columns(self, field: str, table: str, names: Iterable[str]) -> None:
+        """See that a table has some columns."""
+        info = self.image.state.tables.get(table)
+        if info is None:
+            known = ", ".join(sorted(self.image.state.tables))
+            raise self.error(f"the domain has no table {table}; it has {known}", field)
+        for name in names:
+            if name not in info.columns and name != "*":
+                has = ", ".join(info.columns)
+                raise self.error(f"table {table} has no column {name}; it has {has}", field)
+
+    def key(self, field: str, table: str, given: Mapping[str, Any]) -> None:
+        """See that a key has all columns of its table's, and no others."""
+        key = self.image.state.tables[table].key
+        if set(given) != set(key):
+            message = f"the key of {table} is ({', '.join(key)}); give exactly these columns"
+            raise self.error(message, field, dict(given))
+
+
+def _check_table(place: _Place, field: str, table: str, expected: TableExpect) -> None:
+    place.columns(field, table, ())
     for index, row in enumerate(expected.insert):
-        columns(f"insert.{index}", row)
+        place.columns(f"{field}.insert.{index}", table, row)
     for index, update in enumerate(expected.update):
-        columns(f"update.{index}.set", update.set)
-        _whole_key(task, file, f"{field}.update.{index}.key", table, key, update.key)
+        place.columns(f"{field}.update.{index}.set", table, update.set)
+        place.key(f"{field}.update.{index}.key", table, update.key)
     for index, delete in enumerate(expected.delete):
         if delete.key is not None:
-            _whole_key(task, file, f"{field}.delete.{index}.key", table, key, delete.key)
-
-
-def _known_columns(
-    task: Task, image: Image, file: Path | None, field: str, table: str, names: Iterable[str]
-) -> None:
-    info = image.state.tables.get(table)
-    if info is None:
-        known = ", ".join(sorted(image.state.tables))
-        raise InputError(
-            f"the domain has no table {table}; it has {known}",
-            file=file,
-            task=task.uid,
-            field=field.rstrip("."),
-        )
-    for name in names:
-        if name not in info.columns and name != "*":
-            raise InputError(
-                f"table {table} has no column {name}; it has {', '.join(info.columns)}",
-                file=file,
-                task=task.uid,
-                field=field,
-            )
-
-
-def _whole_key(
-    task: Task, file: Path | None, field: str, table: str, key: set[str], given: Mapping[str, Any]
-) -> None:
-    if set(given) != key:
-        raise InputError(
-            f"the key of {table} is ({', '.join(sorted(key))}); give exactly these columns",
-            file=file,
-            task=task.uid,
-            field=field,
-            value=dict(given),
-        )
+            place.key(f"{field}.delete.{index}.key", table, delete.key)
 
 
 def _files(selector: str) -> list[tuple[Path, Domain | None]]:

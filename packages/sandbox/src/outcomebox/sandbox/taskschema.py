@@ -1,4 +1,4 @@
-"""The JSON Schema of task files, for editors; ``python -m outcomebox.sandbox.taskschema`` prints it.
+"""The JSON Schema of task files; ``python -m outcomebox.sandbox.taskschema`` prints it.
 
 The package ships it as ``task.schema.json``. An editor uses it for a file that starts with::
 
@@ -17,7 +17,7 @@ from outcomebox.sandbox.task import TaskFile
 def task_file_schema() -> dict[str, Any]:
     """The schema of a file of tasks.
 
-    ``domain`` and ``family`` may stand at the top instead of in each task, so no task must have them.
+    ``domain`` and ``family`` may stand at the top instead of in each task; no task must have them.
     """
     schema = TaskFile.model_json_schema()
     task = schema["$defs"]["Task"]

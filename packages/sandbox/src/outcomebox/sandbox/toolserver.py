@@ -31,14 +31,9 @@ from typing import Any, Literal, TypeVar, cast
 import anyio
 import anyio.lowlevel
 import anyio.to_thread
-
-try:  # mcp 2 renamed the class; both lines are supported
-    from mcp.server.mcpserver import MCPServer
-    from mcp.server.mcpserver.exceptions import ToolError
-except ModuleNotFoundError:
-    from mcp.server.fastmcp import FastMCP as MCPServer
-    from mcp.server.fastmcp.exceptions import ToolError
 from mcp.types import ToolAnnotations
+
+from outcomebox.sandbox._mcp import MCPServer, ToolError
 
 __all__ = ["DATABASE_VARIABLE", "NOW_VARIABLE", "SEED_VARIABLE", "ToolError", "ToolServer"]
 

@@ -59,7 +59,7 @@ _Item = TypeVar("_Item")
 
 def _scalar(value: Any) -> Any:
     if isinstance(value, bool):
-        raise ValueError(  # noqa: TRY004 -- pydantic reports a ValueError
+        raise ValueError(  # noqa: TRY004 -- pydantic takes ValueError
             f"SQLite has no booleans: write {int(value)} instead of {str(value).lower()}"
         )
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
@@ -288,7 +288,7 @@ def _checked(known: Iterable[str]) -> Any:
     def check(value: Any) -> Any:
         if not isinstance(value, Mapping):
             if isinstance(value, (list, tuple)):
-                raise ValueError(  # noqa: TRY004 -- pydantic reports a ValueError
+                raise ValueError(  # noqa: TRY004 -- pydantic takes ValueError
                     "a list is no SQLite value: write {$one_of: [..]} or {$json: [..]}"
                 )
             return value

@@ -43,7 +43,9 @@ class ServerProcess:
 class WarmServer:
     """A running warm parent. Made by :func:`warm_server`."""
 
-    def __init__(self, control: anyio.abc.UNIXSocketStream, process: subprocess.Popen[bytes]) -> None:
+    def __init__(
+        self, control: anyio.abc.UNIXSocketStream, process: subprocess.Popen[bytes]
+    ) -> None:
         self._control = control
         self._process = process
         self._sending = anyio.Lock()
@@ -71,7 +73,7 @@ class WarmServer:
         self._next_id += 1
         opened = self._opened[number] = _Opened()
         order = {"op": "open", "id": number, "env": dict(env), "cwd": str(cwd), "descriptors": 2}
-        await self._send(order, [stdio, stderr])
+        await self.send(order, [stdio, stderr])
         await opened.done.wait()
         if opened.process is None:
             raise SessionOpenError(f"no session process: {opened.error}")
@@ -81,12 +83,13 @@ class WarmServer:
         """End a session's process group and wait until it is gone."""
         if not process.ended.is_set() and self._lost is None:
             try:
-                await self._send({"op": "kill", "pid": process.pid})
+                await self.send({"op": "kill", "pid": process.pid})
             except SessionOpenError:
                 return  # the warm parent's end is its children's end
         await process.ended.wait()
 
-    async def _send(self, order: Mapping[str, Any], descriptors: list[int] | None = None) -> None:
+    async def send(self, order: Mapping[str, Any], descriptors: list[int] | None = None) -> None:
+        """Send an order, with some descriptors."""
         data = json.dumps(order).encode() + b"\n"
         try:
             async with self._sending:
@@ -99,7 +102,8 @@ class WarmServer:
         except (anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
             raise SessionOpenError("the warm parent of the tool server is gone") from error
 
-    async def _listen(self, lines: AsyncIterator[dict[str, Any]]) -> None:
+    async def listen(self, lines: AsyncIterator[dict[str, Any]]) -> None:
+        """Take what the warm parent reports, until it ends."""
         async for message in lines:
             if "exit" in message:
                 process = self._live.pop(message["exit"])
@@ -145,7 +149,8 @@ async def warm_server(domain: Domain, root: Path) -> AsyncIterator[WarmServer]:
         env = {name: os.environ[name] for name in _INHERITED if name in os.environ}
         # Sets and dicts of strings iterate alike in every run of one seed.
         env |= {"PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1", **server.env}
-        process = subprocess.Popen(  # noqa: S603 -- our own file in our own interpreter
+        # Blocking for the moment of a fork, once a run.
+        process = subprocess.Popen(  # noqa: ASYNC220
             [sys.executable, "-s", "-P", str(Path(forkserver.__file__)), str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
@@ -156,6 +161,7 @@ async def warm_server(domain: Domain, root: Path) -> AsyncIterator[WarmServer]:
         )
     finally:
         theirs.close()
+    search_path = _search_path()
     try:
         control = await anyio.abc.UNIXSocketStream.from_socket(ours)
         async with control:
@@ -163,15 +169,15 @@ async def warm_server(domain: Domain, root: Path) -> AsyncIterator[WarmServer]:
             lines = _messages(control)
             order = {
                 "op": "import",
-                "path": [str(Path(entry or ".").resolve()) for entry in sys.path],
+                "path": search_path,
                 "module": server.module,
                 "file": None if server.file is None else str(domain.server_file.resolve()),
                 "root": str(root),
             }
-            await warm._send(order)
+            await warm.send(order)
             await _await_ready(lines, domain)
             async with anyio.create_task_group() as group:
-                group.start_soon(warm._listen, lines)
+                group.start_soon(warm.listen, lines)
                 try:
                     yield warm
                 finally:
@@ -180,6 +186,11 @@ async def warm_server(domain: Domain, root: Path) -> AsyncIterator[WarmServer]:
     finally:
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(_end, process)
+
+
+def _search_path() -> list[str]:
+    """Where this process imports from, as absolute paths: the server finds the same packages."""
+    return [str(Path(entry or ".").resolve()) for entry in sys.path]
 
 
 async def _await_ready(lines: AsyncIterator[dict[str, Any]], domain: Domain) -> None:

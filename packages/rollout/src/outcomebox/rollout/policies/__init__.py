@@ -1,7 +1,7 @@
 """The policies that come with the package, and how others are found.
 
-An installed package offers more through the entry point group ``outcomebox.policies``: the value is a
-callable that takes the options as keyword arguments of strings and returns a policy.
+An installed package offers more through the entry point group ``outcomebox.policies``: the value is
+a callable that takes the options as keyword arguments of strings and returns a policy.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The policy that replays the golden list: the proof that a task can be done and its check passes."""
+"""The policy that replays the golden list: shows that a task can be done and its check passes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from outcomebox.interpret import render
+from outcomebox.rollout.errors import GoldenError
 from outcomebox.rollout.policy import Completion, EpisodeContext, Message, PolicyEpisode
 from outcomebox.rollout.turns import DONE
 from outcomebox.sandbox import Call
@@ -14,8 +15,8 @@ from outcomebox.sandbox import Call
 class GoldenPolicy:
     """Makes the golden calls, one a turn, as raw model text, and ends.
 
-    A golden call that the server answers with an error is a fault of the task: the policy goes on,
-    and the check says what is missing.
+    A golden call that the server answers with an error is a fault of the task, whatever its check
+    says then: the episode is a ``system_error`` of phase ``golden``.
     """
 
     name = "golden"
@@ -44,7 +45,14 @@ class Replay:
         self._left = list(calls)
 
     async def complete(self, messages: Sequence[Message]) -> Completion:
-        """The next call, or the last message."""
+        """The next call, or the last message.
+
+        Raises:
+            GoldenError: The call before was answered with an error.
+        """
+        last = messages[-1]
+        if last.get("is_error"):
+            raise GoldenError(f"golden call {last['name']} was refused: {last['content']}")
         if not self._left:
             return Completion(f"That is done. {DONE}")
         call = self._left.pop(0)

@@ -23,7 +23,7 @@ class NoopPolicy:
     async def check(self) -> None:
         """Nothing to see."""
 
-    def start(self, context: EpisodeContext) -> PolicyEpisode:
+    def start(self, context: EpisodeContext) -> PolicyEpisode:  # noqa: ARG002 -- the protocol has it
         """The same for every episode."""
         return _Noop()
 
@@ -32,5 +32,5 @@ class NoopPolicy:
 
 
 class _Noop:
-    async def complete(self, messages: Sequence[Message]) -> Completion:
+    async def complete(self, messages: Sequence[Message]) -> Completion:  # noqa: ARG002 -- likewise
         return Completion(f"I have nothing to do. {DONE}")

@@ -18,8 +18,9 @@ class OpenAIPolicy:
 
     Args:
         endpoint: Where it is.
-        parse: ``server``: tool calls are what the endpoint says they are. ``client``: the content is
-            the model's raw output, which our interpreter reads (for servers without a tool parser).
+        parse: ``server``: tool calls are what the endpoint says they are. ``client``: the content
+            is the model's raw output, which our interpreter reads (for servers that have no tool
+            parser).
     """
 
     simulated = False
@@ -32,7 +33,12 @@ class OpenAIPolicy:
 
     def describe(self) -> Mapping[str, Any]:
         """Model, address and settings; never the key."""
-        return {"name": "openai", "simulated": False, "parse": self.parse, **self.endpoint.describe()}
+        return {
+            "name": "openai",
+            "simulated": False,
+            "parse": self.parse,
+            **self.endpoint.describe(),
+        }
 
     async def check(self) -> None:
         """See that the endpoint answers.
@@ -121,7 +127,7 @@ def to_api(message: Message, *, raw: bool = False) -> Message:
     return result
 
 
-def openai_policy(
+def openai_policy(  # noqa: PLR0917 -- options by name
     base_url: str = "",
     model: str = "",
     key_variable: str = "OPENAI_API_KEY",
@@ -150,9 +156,7 @@ def openai_policy(
             value=base_url,
         )
     if not model:
-        raise InputError(
-            "name the model: --policy-option model=NAME", field="policy-option model"
-        )
+        raise InputError("name the model: --policy-option model=NAME", field="policy-option model")
     if parse not in {"server", "client"}:
         raise InputError(
             "is server (the endpoint reads tool calls) or client (our interpreter does)",
@@ -179,6 +183,4 @@ def _number(name: str, text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise InputError(
-            "give a number", field=f"policy-option {name}", value=text
-        ) from None
+        raise InputError("give a number", field=f"policy-option {name}", value=text) from None

@@ -1,11 +1,11 @@
-"""The simulated policy: no model, a seeded agent that knows the golden list and slips now and then.
+"""The simulated policy: no model, a seeded agent that knows the golden list and slips at times.
 
-It is for demonstrations and tests, and every output says so. What it writes is raw model text in the
-Qwen3 form, reasoning included, so that it takes the whole way through interpreter, tools and grader;
-what a slip costs, the database decides.
+It is for demonstrations and tests, and every output says so. What it writes is raw model text in
+the Qwen3 form, reasoning included, so that it takes the whole way through interpreter, tools and
+grader; what a slip costs, the database decides.
 
-A task's skills are its tags. Each skill has a stated rate of slips (:data:`SLIP_RATES`); a task's own
-difficulty, drawn once from its uid, makes them rarer or more frequent:
+A task's skills are its tags. Each skill has a stated rate of slips (:data:`SLIP_RATES`); a task's
+own difficulty, drawn once from its uid, makes them rarer or more frequent:
 
     ``p(slip) = 1 - (1 - rate) ** exp(spread * z)``, with z standard normal by uid
 
@@ -46,12 +46,15 @@ SLIP_RATES: Mapping[str, tuple[float, tuple[str, ...]]] = {
     "long": (0.14, ("end_early", "skip")),
 }
 STUMBLE_RATE = 0.04
-_ASK = (
+_ASK_WHO = (
     "I can help with that. Could you give me your email, postcode, reference or employee id, so "
-    "that I can verify your identity?",
-    "I have found everything I need. Is there anything to change, or do you confirm that I shall "
-    "go ahead?",
+    "that I can verify your identity?"
 )
+_ASK_GO = (
+    "I have found everything I need. Is there anything to change, or do you confirm that I shall "
+    "go ahead?"
+)
+_ASK = (_ASK_WHO, _ASK_GO)
 
 
 @dataclass(frozen=True)
@@ -188,15 +191,18 @@ def simulated_policy(skill: str = "1.0", spread: str = "1.2") -> SimulatedPolicy
     Raises:
         InputError: An option is not a number it can use.
     """
-    values = {}
-    for name, text, least in (("skill", skill, 1e-6), ("spread", spread, 0.0)):
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not (least <= value < math.inf):
-            raise InputError(
-                f"give a number of at least {least:g}", field=f"policy-option {name}", value=text
-            )
-        values[name] = value
-    return SimulatedPolicy(**values)
+    return SimulatedPolicy(
+        skill=_number("skill", skill, 1e-6), spread=_number("spread", spread, 0.0)
+    )
+
+
+def _number(name: str, text: str, least: float) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (least <= value < math.inf):
+        raise InputError(
+            f"give a number of at least {least:g}", field=f"policy-option {name}", value=text
+        )
+    return value

@@ -68,9 +68,7 @@ def apply_slip(
     return steps
 
 
-def _altered(
-    arguments: Mapping[str, Any], rng: random.Random, *, numbers: bool
-) -> dict[str, Any]:
+def _altered(arguments: Mapping[str, Any], rng: random.Random, *, numbers: bool) -> dict[str, Any]:
     """The arguments with one value that is near, but wrong."""
     names = sorted(
         name

@@ -1,0 +1,114 @@
+"""What a profile's reader finds before any value is typed: names, texts and positions."""
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+from outcomebox.interpret.scanner import Marker
+from outcomebox.interpret.turn import Diagnostic, DiagnosticCode, Span
+
+PromptState = Literal["assistant_start", "think_open", "think_closed"]
+"""Where the prompt left the model: before any reasoning, inside it, or after it."""
+
+
+class Source(NamedTuple):
+    """All a reader may look at.
+
+    Attributes:
+        text: The raw output.
+        markers: Its markers, in order; all before `end`.
+        end: Where the turn ends in `text`; what follows is end-of-turn tokens, or the beginning of
+            a marker that was cut.
+        prompt_state: Where the prompt left the model.
+        cut: Whether the output was cut by a limit.
+        cut_opener: Whether what was cut at `end` is the beginning of a call's opener.
+        offered: Whether a tool of that name is offered; None where the tools are not known.
+        declared: Whether that tool has that parameter; None where that is not known.
+    """
+
+    text: str
+    markers: list[Marker]
+    end: int
+    prompt_state: PromptState
+    cut: bool
+    cut_opener: bool
+    offered: Callable[[str], bool | None]
+    declared: Callable[[str, str], bool | None]
+
+
+class RawCall:
+    """A call being read: its parameters as text, and every reason to trust it less.
+
+    Attributes:
+        name: The tool's name; empty where an attempt has none.
+        start: Where its markup starts.
+        end: Where its markup ends.
+        parameters: Parameter -> raw text, one newline stripped each side.
+        repairs: Slips that were mended.
+        doubts: Reasons why there is more than one reading.
+        faults: Reasons why there is no reading.
+        truncated: Whether a limit cut it.
+        open_end: Whether a closer is missing at its end.
+        bare: Whether it stands outside a call wrapper and no wrapper's closer follows it.
+    """
+
+    __slots__ = (
+        "bare",
+        "doubts",
+        "end",
+        "faults",
+        "name",
+        "open_end",
+        "parameters",
+        "repairs",
+        "start",
+        "truncated",
+    )
+
+    def __init__(self, name: str, start: int, *, bare: bool = False) -> None:
+        self.name = name
+        self.start = start
+        self.end = start
+        self.parameters: dict[str, str] = {}
+        self.repairs: list[str] = []
+        self.doubts: list[str] = []
+        self.faults: list[str] = []
+        self.truncated = False
+        self.open_end = False
+        self.bare = bare
+
+    @property
+    def complete(self) -> bool:
+        """Whether the call has exactly one reading."""
+        return not (self.truncated or self.faults or self.doubts)
+
+
+class RawTurn(NamedTuple):
+    """A turn as text.
+
+    Attributes:
+        reasoning: Where the reasoning stands, without its markers.
+        content: Where the pieces of content stand, in order.
+        calls: The calls and attempts, in order.
+        diagnostics: What else was noticed.
+    """
+
+    reasoning: Span | None
+    content: list[Span]
+    calls: list[RawCall]
+    diagnostics: list[Diagnostic]
+
+
+_MESSAGES: dict[DiagnosticCode, str] = {
+    "cut_marker": "the output was cut inside this marker, which was left out",
+    "doubled_opener": "a call opener directly before another one was left out",
+    "draft_call": "a call between <think> and </think> is a draft and was left in the content",
+    "empty_call": "a call with nothing in it was left out",
+    "missing_think_open": "reasoning ends here without having been opened",
+    "repeated_think_open": "the prompt had opened reasoning already; this opener was left out",
+    "stray_marker": "a call closer that closes nothing, or follows text, was left out",
+}
+
+
+def mark(code: DiagnosticCode, start: int, end: int) -> Diagnostic:
+    """Return the diagnostic of that code."""
+    return Diagnostic(code, _MESSAGES[code], (start, end))

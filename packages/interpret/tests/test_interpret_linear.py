@@ -1,0 +1,141 @@
+"""Work grows with the input and no faster: counted in steps, never in seconds."""
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from interpret_outputs import TOOLS, call
+from outcomebox.interpret import Interpreter, interpret
+from outcomebox.interpret.formats import MAX_NAME, QWEN3_XML
+from outcomebox.interpret.literals import MAX_DEPTH
+from outcomebox.interpret.scanner import Scanner
+
+LONGEST = MAX_NAME + len("<parameter=>")
+
+
+def _lines_run(work: Callable[[], object]) -> int:
+    """Return how many lines of Python `work` runs."""
+    count = 0
+
+    def tracer(_frame: FrameType, event: str, _argument: object) -> Any:
+        nonlocal count
+        count += event == "line"
+        return tracer
+
+    before = sys.gettrace()
+    sys.settrace(tracer)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+FLOODS = {
+    "less-than": "<",
+    "greater-than": ">",
+    "both": "<>",
+    "spaces": " ",
+    "call openers": "<tool_call>",
+    "call closers": "</tool_call>",
+    "reasoning openers": "<think>",
+    "reasoning blocks": "<think>x</think>",
+    "unclosed calls": "<tool_call>\n<function=edit>\n<parameter=code>\n",
+    "empty functions": "<function=edit>\n",
+    "parameter openers": "<parameter=n>\n",
+    "parameter closers": "</parameter>",
+    "call ends": "</parameter></function></tool_call>",
+    "half ends": "</function></tool_call>",
+    "calls": call("edit", {"code": "x", "n": "1"}),
+    "calls and stray ends": call("ping") + call("edit", {"n": "1"}) + "</function></tool_call>",
+    "calls and blocks": call("ping") + "<think></think>",
+    "unfinished names": "<function=",
+    "ends of turn": "<|im_end|>",
+    "JSON bodies": '<tool_call>{"name": 1}',
+}
+
+
+def _flood(unit: str, size: int) -> str:
+    return unit * (size // len(unit))
+
+
+@pytest.mark.parametrize("prefix", ["", "<tool_call>\n<function=edit>\n<parameter=code>\n"])
+@pytest.mark.parametrize("unit", FLOODS.values(), ids=FLOODS.keys())
+def test_steps_are_linear_in_a_flood(prefix: str, unit: str) -> None:
+    def steps(size: int) -> int:
+        output = prefix + _flood(unit, size)
+        return _lines_run(lambda: interpret(output, tools=TOOLS, prompt_state="assistant_start"))
+
+    assert steps(16_000) <= 2.2 * steps(8_000) + 2_000
+
+
+def _typed(text: str) -> Callable[[], object]:
+    tree = {
+        "anyOf": [
+            {"type": "integer"},
+            {"type": "array", "items": {"$ref": "#/$defs/Tree"}},
+            {"type": "object", "additionalProperties": {"$ref": "#/$defs/Tree"}},
+        ]
+    }
+    tool = {
+        "name": "f",
+        "parameters": {
+            "properties": {"a": {"$ref": "#/$defs/Tree"}},
+            "$defs": {"Tree": tree},
+        },
+    }
+    output = call("f", {"a": text})
+    return lambda: interpret(output, tools=[tool])
+
+
+VALUES: dict[str, Callable[[int], str]] = {
+    "digits": lambda n: "1" * n,
+    "fraction": lambda n: "0." + "1" * n,
+    "brackets": lambda n: "[" * n,
+    "quotes": lambda n: '["' + '\\"' * n,
+    "parentheses": lambda n: "(" * n,
+    "Python strings": lambda n: "[" + "'a'," * (n // 4) + "]",
+    "numbers as strings": lambda n: "[" + ",".join(['"1"'] * (n // 4)) + "]",
+    "misfits": lambda n: "[" + ",".join(["1.5"] * (n // 4)) + "]",
+    "deep misfits": lambda n: "[" + ",".join(["[[[[[[true]]]]]]"] * (n // 16)) + "]",
+    "a long key": lambda n: '{"' + "k" * n + '": [' + ",".join(['"1"'] * (n // 4)) + "]}",
+}
+
+
+@pytest.mark.parametrize("write", VALUES.values(), ids=VALUES.keys())
+def test_steps_are_linear_in_a_value(write: Callable[[int], str]) -> None:
+    small, large = write(2_000), write(4_000)
+    assert _lines_run(_typed(large)) <= 2.2 * _lines_run(_typed(small)) + 2_000
+
+
+def test_nested_alternatives_do_not_multiply() -> None:
+    tree = {"anyOf": [{"items": {"$ref": "#/$defs/T"}}, {"type": "array", "$ref": "#/$defs/T"}]}
+    tree["anyOf"].append({"type": "array", "items": {"$ref": "#/$defs/T"}})
+    parameters = {"properties": {"a": {"$ref": "#/$defs/T"}}, "$defs": {"T": tree}}
+    output = call("f", {"a": "[" * MAX_DEPTH + "]" * MAX_DEPTH})
+    tool = {"name": "f", "parameters": parameters}
+    assert _lines_run(lambda: interpret(output, tools=[tool])) < 20_000
+
+
+@pytest.mark.parametrize("unit", FLOODS.values(), ids=FLOODS.keys())
+def test_a_stream_rereads_no_more_than_one_marker_a_chunk(unit: str) -> None:
+    output = _flood(unit, 5_000)
+    whole, single = Scanner(QWEN3_XML), Scanner(QWEN3_XML)
+    whole.feed(output)
+    for character in output:
+        single.feed(character)
+    assert whole.scanned == len(output)
+    assert single.scanned <= len(output) * (1 + LONGEST)
+    assert single.markers == whole.markers
+
+
+def test_a_name_that_never_ends_is_let_go() -> None:
+    reader = Interpreter(tools=TOOLS)
+    for _ in range(4):
+        reader.feed("<function=" + "a" * MAX_NAME)
+    scanner = reader._scanner
+    held = 4 * (MAX_NAME + len("<function=")) - scanner.held_at
+    assert held <= LONGEST

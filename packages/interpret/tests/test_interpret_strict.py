@@ -1,0 +1,363 @@
+"""The strict reading: what is a call, what is text, and what must not be executed."""
+
+from typing import Any
+
+import pytest
+
+from interpret_outputs import TOOLS, call
+from outcomebox.interpret import PromptState, Turn, interpret
+
+EDIT = call("edit", {"code": "x"})
+PING = call("ping")
+
+
+def read(output: str, **keywords: Any) -> Turn:
+    keywords.setdefault("tools", TOOLS)
+    return interpret(output, **keywords)
+
+
+def statuses(turn: Turn) -> list[tuple[str, str]]:
+    return [(each.name, each.status) for each in turn.tool_calls]
+
+
+WHOLE = [
+    "a </parameter> b",
+    "a </parameter>\n</parameter>",
+    "see </function> x",
+    "see </function></tool_call> x",
+    "see </tool_call> x",
+    "see <function=ping>",
+    "see <tool_call> x",
+    "<tool_call><function=ping> opens",
+    "use <parameter=n> inline",
+    "</think>",
+    "<think>\nplan\n</think>",
+    "if a<b and c>d: print('<' * 3)",
+    "    x = 1\n\n    y = 2  ",
+    "\n",
+    "",
+    "ends in <",
+    EDIT,
+    f"Example:\n{EDIT}\ndone",
+    f"{EDIT}\n{PING}",
+    f"nested: {call('edit', {'code': EDIT})}",
+    "Example:\n<function=ping>\n</function>\nok",
+    "Use:\n<parameter=other>\n1\n</parameter>\nlike this.",
+    "Use:\n<parameter=code>\n1\n</parameter>\nlike this.",
+    EDIT.replace("</function>\n", "") + " is wrong",
+    "<function=edit>\n<parameter=code>\nx\n</parameter>\n</function> is one",
+    call("edit", {"code": "a </parameter></function> b"}),
+]
+
+
+@pytest.mark.parametrize("value", WHOLE)
+@pytest.mark.parametrize("around", ["{}", "Text. {}", "{} Text.", PING + "\n{}", "{}\n" + PING])
+def test_a_value_with_markup_in_it_is_whole(value: str, around: str) -> None:
+    turn = read(around.format(call("edit", {"code": value, "n": "1"})))
+    edits = [each for each in turn.tool_calls if each.name == "edit"]
+    assert [(each.arguments, each.status) for each in edits] == [({"code": value, "n": 1}, "ok")]
+    assert (turn.content or "").strip() in ("", "Text.")
+
+
+AMBIGUOUS = {
+    "the end of a call in a value": call("edit", {"code": f"x{EDIT[-40:]} y"}),
+    "an opener without closer": call("edit", {"code": "<tool_call>\n<function=ping>\n</function>"}),
+    "a parameter twice": call("edit", {"code": "1"}).replace(
+        "</function>", "<parameter=code>\n2\n</parameter>\n</function>"
+    ),
+    "no closer, but one in the text": EDIT.replace("x\n</parameter>", "x </parameter> y"),
+    "an undeclared parameter at the start of a line": call(
+        "edit", {"code": "a\n<parameter=other>\nb"}
+    ),
+    "a quoted call whose value is not closed": call(
+        "edit", {"code": EDIT.replace("</parameter>\n", "") + " is wrong"}
+    ),
+    "a call that is never closed before the next": (
+        "<tool_call>\n<function=edit>\n<parameter=code>\nx\n" + EDIT
+    ),
+}
+
+
+@pytest.mark.parametrize("output", AMBIGUOUS.values(), ids=AMBIGUOUS.keys())
+def test_more_than_one_reading_is_ambiguous_and_not_executable(output: str) -> None:
+    turn = read(output)
+    assert statuses(turn) == [("edit", "ambiguous")]
+    assert not turn.tool_calls[0].executable
+    assert turn.tool_calls[0].span == (0, len(output))
+    assert turn.tool_calls[0].message.startswith("not executable; ")
+
+
+REPAIRED = {
+    "parameter not closed before the function's end": EDIT.replace("</parameter>\n", ""),
+    "function not closed": EDIT.replace("</function>\n", ""),
+    "wrapper not closed": EDIT.replace("\n</tool_call>", ""),
+    "wrapper not opened": EDIT.replace("<tool_call>\n", ""),
+    "no wrapper": EDIT.replace("<tool_call>\n", "").replace("\n</tool_call>", ""),
+}
+
+
+OTHER = call("edit", {"code": "y"})
+
+
+@pytest.mark.parametrize("after", ["", "\nDone.", "\n" + PING, "\n" + OTHER, "<|im_end|>\n"])
+@pytest.mark.parametrize("output", REPAIRED.values(), ids=REPAIRED.keys())
+def test_one_slip_is_repaired(output: str, after: str) -> None:
+    turn = read(output + after)
+    first = turn.tool_calls[0]
+    assert (first.name, first.arguments, first.status) == ("edit", {"code": "x"}, "repaired")
+    assert first.message
+    assert [each.status for each in turn.tool_calls[1:]] == ["ok"] * after.count("<tool_call>")
+    assert turn.content == ("\nDone." if "Done" in after else None)
+
+
+def test_a_parameter_not_closed_before_the_next_is_repaired() -> None:
+    turn = read(call("edit", {"code": "x", "n": "1"}).replace("</parameter>\n", "", 1))
+    assert turn.tool_calls[0].arguments == {"code": "x", "n": 1}
+    assert statuses(turn) == [("edit", "repaired")]
+
+
+MALFORMED = {
+    "JSON in the wrapper": '<tool_call>\n{"name": "ping", "arguments": {}}\n</tool_call>',
+    "JSON in the function": '<tool_call>\n<function=edit>\n{"n": 1}\n</function>\n</tool_call>',
+    "a function opener without its end": EDIT.replace("edit>", "edit"),
+    "no function": EDIT.replace("<function=edit>\n", ""),
+    "no name": EDIT.replace("=edit>", "=>"),
+    "a parameter opener without its end": EDIT.replace("code>", "code"),
+    "closed by the wrapper alone": EDIT.replace("</parameter>\n</function>\n", ""),
+    "never closed": "<tool_call>\n<function=edit>\n<parameter=code>\nx",
+}
+
+
+@pytest.mark.parametrize("output", MALFORMED.values(), ids=MALFORMED.keys())
+def test_no_reading_is_malformed_and_reported(output: str) -> None:
+    turn = read(f"So: {output}")
+    assert [each.status for each in turn.tool_calls] == ["malformed"]
+    assert turn.tool_calls[0].span == (4, 4 + len(output))
+    assert not turn.tool_calls[0].executable
+    assert turn.content == "So: "
+
+
+@pytest.mark.parametrize("end", range(len("<tool_call>"), len(EDIT)))
+def test_a_call_cut_anywhere_is_truncated(end: int) -> None:
+    turn = read("So: " + EDIT[:end], finish_reason="length")
+    assert [each.status for each in turn.tool_calls] == ["truncated"]
+    assert turn.tool_calls[0].name in ("", "edit")
+    assert turn.content == "So: "
+
+
+def test_a_call_of_another_form_that_is_cut_is_truncated() -> None:
+    turn = read('So: <tool_call>\n{"na', finish_reason="length")
+    assert [each.status for each in turn.tool_calls] == ["truncated"]
+    assert turn.content == "So: "
+
+
+@pytest.mark.parametrize("reason", ["length", "abort", "content_filter"])
+def test_every_cut_counts(reason: str) -> None:
+    assert [each.status for each in read(EDIT[:-12], finish_reason=reason).tool_calls] == [
+        "truncated"
+    ]
+
+
+def test_a_complete_call_before_a_cut_stands() -> None:
+    turn = read(PING + "\n" + EDIT[:50], finish_reason="length")
+    assert statuses(turn) == [("ping", "ok"), ("edit", "truncated")]
+
+
+@pytest.mark.parametrize(
+    ("prompt_state", "output"),
+    [("think_open", "pl"), ("assistant_start", "<think>pl"), ("think_closed", "<think>pl")],
+)
+def test_a_marker_cut_in_the_middle_is_neither_reasoning_nor_content(
+    prompt_state: PromptState, output: str
+) -> None:
+    turn = read(output + "</thi", prompt_state=prompt_state, finish_reason="length")
+    assert (turn.reasoning, turn.content) == ("pl", None)
+    assert [each.code for each in turn.diagnostics] == ["cut_marker"]
+    for text in ("a <t", "a <function=b\nc", "a <function=" + "b" * 200):
+        assert read(text, finish_reason="length").content == text
+
+
+PROSE = [
+    "Use the <tool_call> tag",
+    "Use <tool_call> and </tool_call> around calls.",
+    "Close it with </parameter></function></tool_call>.",
+    "Write <tool_call><function=NAME> and end with </function></tool_call>.",
+    "A <function=edit> opens, mid-sentence.",
+    "It ends with <tool_call>",
+    "<function=nope>\n</function>",
+    "a < b > c <tool_call",
+    "\u00a0",
+]
+
+
+@pytest.mark.parametrize("text", PROSE)
+@pytest.mark.parametrize("before", ["", "Hm. "])
+def test_prose_about_markup_is_content(text: str, before: str) -> None:
+    turn = read(before + text)
+    assert turn == Turn(None, before + text)
+
+
+@pytest.mark.parametrize("text", PROSE[:5])
+def test_a_call_after_prose_about_markup_is_a_call(text: str) -> None:
+    turn = read(f"{text}\n{PING}")
+    assert turn.content == text + "\n"
+    assert statuses(turn) == [("ping", "ok")]
+
+
+LEFT_OUT = {
+    "empty_call": "A <tool_call>\n</tool_call> B " + PING,
+    "doubled_opener": "<tool_call>\n" + EDIT,
+    "stray_marker": EDIT + "\n</tool_call>",
+}
+
+
+@pytest.mark.parametrize(("code", "output"), LEFT_OUT.items(), ids=LEFT_OUT.keys())
+def test_empty_markup_is_left_out_and_noticed(code: str, output: str) -> None:
+    turn = read(output)
+    assert [each.code for each in turn.diagnostics] == [code]
+    assert [each.status for each in turn.tool_calls] == ["ok"]
+    assert "<" not in (turn.content or "")
+
+
+def test_text_between_a_function_and_its_wrapper_s_end_is_content() -> None:
+    turn = read(PING.replace("</function>", "</function>\nso"))
+    assert turn.content == "\nso\n"
+    assert statuses(turn) == [("ping", "repaired")]
+    assert [each.code for each in turn.diagnostics] == ["stray_marker"]
+
+
+def test_two_functions_in_one_wrapper_share_its_span() -> None:
+    output = EDIT.replace("</function>", "</function>\n<function=ping>\n</function>")
+    turn = read(output)
+    assert statuses(turn) == [("edit", "ok"), ("ping", "ok")]
+    (a, b), (c, d) = turn.tool_calls[0].span, turn.tool_calls[1].span
+    assert (a, d) == (0, len(output))
+    assert output[b:c] == "\n"
+
+
+def test_text_is_kept_in_order_and_separators_are_not() -> None:
+    turn = read(f"A \n{PING}\n\n{PING} B{PING}\n")
+    assert turn.content == "A \n B"
+
+
+def test_end_of_turn_tokens_are_no_content() -> None:
+    assert read("Hi.<|im_end|>\n").content == "Hi."
+    assert read("Hi.<|im_end|><|endoftext|>").content == "Hi."
+    assert read("<|im_end|> is a token").content == "<|im_end|> is a token"
+
+
+def test_unknown_tools_are_flagged_where_tools_are_known() -> None:
+    output = call("nope", {"n": "7"})
+    unknown = read(output).tool_calls[0]
+    assert (unknown.status, unknown.executable) == ("unknown_tool", True)
+    assert unknown.arguments == {"n": "7"}
+    assert "'nope'" in unknown.message
+    assert read(output, tools=[]).tool_calls[0].status == "unknown_tool"
+    assert read(output, tools=None).tool_calls[0].status == "ok"
+
+
+@pytest.mark.parametrize("name", ["qwen3_xml", "qwen3_coder"])
+def test_both_names_of_the_format(name: str) -> None:
+    assert statuses(read(PING, format=name)) == [("ping", "ok")]
+
+
+# -- reasoning ------------------------------------------------------------------------------------
+
+REASONING: list[tuple[PromptState, str, str | None, str | None]] = [
+    ("think_open", "a</think>b", "a", "b"),
+    ("think_open", "a", "a", None),
+    ("think_open", "</think>b", None, "b"),
+    ("think_open", "\n</think>\n\nb", None, "\n\nb"),
+    ("think_open", "<think>a</think>b", "a", "b"),
+    ("think_open", "a<think>b</think>c", "a<think>b", "c"),
+    ("think_open", "a</think>b</think>c", "a", "b</think>c"),
+    ("think_open", "a</think>b<think>c</think>d", "a", "b<think>c</think>d"),
+    ("assistant_start", "<think>a</think>b", "a", "b"),
+    ("assistant_start", "\n<think>a</think>b", "a", "b"),
+    ("assistant_start", "<think>a", "a", None),
+    ("assistant_start", "b", None, "b"),
+    ("assistant_start", "a</think>b", "a", "b"),
+    ("assistant_start", "b<think>a</think>c", "a", "bc"),
+    ("assistant_start", "the <think> tag", None, "the <think> tag"),
+    ("assistant_start", "<think>\n\n</think>\n\nb", None, "\n\nb"),
+    ("think_closed", "b", None, "b"),
+    ("think_closed", "b</think>c", None, "b</think>c"),
+    ("think_closed", "b<think>c</think>d", None, "b<think>c</think>d"),
+    ("think_closed", "<think>a</think>b", "a", "b"),
+    ("think_closed", "<think> opens", None, "<think> opens"),
+]
+
+
+@pytest.mark.parametrize(("prompt_state", "output", "reasoning", "content"), REASONING)
+def test_reasoning_and_content(
+    prompt_state: PromptState, output: str, reasoning: str | None, content: str | None
+) -> None:
+    turn = read(output, prompt_state=prompt_state)
+    assert (turn.reasoning, turn.content) == (reasoning, content)
+
+
+@pytest.mark.parametrize(
+    ("prompt_state", "opener"),
+    [("think_open", ""), ("assistant_start", "<think>"), ("think_closed", "<think>")],
+)
+@pytest.mark.parametrize(
+    "draft",
+    [EDIT, EDIT[:40], EDIT[:60], EDIT + EDIT[:50], "<tool_call>", '<tool_call>\n{"name": "edit"'],
+)
+def test_a_call_drafted_in_reasoning_is_reasoning(
+    prompt_state: PromptState, opener: str, draft: str
+) -> None:
+    turn = read(f"{opener}hm {draft} ok</think>\n{PING}", prompt_state=prompt_state)
+    assert turn.reasoning == f"hm {draft} ok"
+    assert turn.content is None
+    assert statuses(turn) == [("ping", "ok")]
+
+
+def test_a_call_ends_reasoning_that_is_never_closed() -> None:
+    turn = read(f"hm {EDIT} so", prompt_state="think_open")
+    assert (turn.reasoning, turn.content) == ("hm ", " so")
+    assert statuses(turn) == [("edit", "ok")]
+
+
+def test_a_call_in_reasoning_that_was_cut_may_be_a_draft() -> None:
+    turn = read(f"hm {EDIT} or", prompt_state="think_open", finish_reason="length")
+    assert statuses(turn) == [("edit", "ambiguous")]
+    cut = read(f"hm {EDIT[:50]}", prompt_state="think_open", finish_reason="length")
+    assert (cut.reasoning, statuses(cut)) == ("hm ", [("edit", "truncated")])
+
+
+def test_the_end_of_reasoning_inside_a_value_is_ambiguous() -> None:
+    output = "hm " + call("edit", {"code": "use </think> here"})
+    turn = read(output, prompt_state="think_open")
+    assert (turn.reasoning, turn.content) == ("hm ", None)
+    assert statuses(turn) == [("edit", "ambiguous")]
+    assert turn.tool_calls[0].span == (3, len(output))
+
+
+def test_markup_in_reasoning_is_neither_left_out_nor_noticed() -> None:
+    markup = "<tool_call></tool_call>" + PING + "\n</tool_call>"
+    turn = read(markup + "</think>b", prompt_state="think_open")
+    assert turn == Turn(markup, "b")
+    later = read(f"a</think>b<think>{markup}</think>c", prompt_state="think_open")
+    assert later.content == f"b<think>{markup}</think>c"
+
+
+def test_a_draft_that_broke_off_stays_reasoning_whatever_follows() -> None:
+    draft = f"hm {EDIT[:50]} no"
+    turn = read(f"{draft}</think>{EDIT}{EDIT[-26:]}", prompt_state="think_open")
+    assert turn.reasoning == draft
+    assert statuses(turn) == [("edit", "ambiguous")]
+
+
+def test_a_draft_in_a_later_block_is_content() -> None:
+    turn = read(f"a</think>b<think>{EDIT}</think>{PING}", prompt_state="think_open")
+    assert turn.content == f"b<think>{EDIT}</think>"
+    assert statuses(turn) == [("ping", "ok")]
+    assert [each.code for each in turn.diagnostics] == ["draft_call"]
+
+
+def test_reasoning_slips_are_noticed() -> None:
+    turn = read("a</think>b", prompt_state="assistant_start")
+    assert [each.code for each in turn.diagnostics] == ["missing_think_open"]
+    turn = read("<think>a</think>b", prompt_state="think_open")
+    assert [each.code for each in turn.diagnostics] == ["repeated_think_open"]

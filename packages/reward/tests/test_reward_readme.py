@@ -1,0 +1,26 @@
+"""The README's examples run as they stand."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+README = Path(__file__).parent.parent / "README.md"
+
+
+def test_the_examples_run_and_print_what_they_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    blocks = re.findall(
+        r"^```python\n(.*?)^```$", README.read_text("utf-8"), re.DOTALL | re.MULTILINE
+    )
+    assert len(blocks) == 4
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for number, block in enumerate(blocks, start=1):
+        exec(compile(block, f"README.md, example {number}", "exec"), names)  # noqa: S102
+    printed = re.findall(r"^print\(.*\)\n# (.*)$", "\n".join(blocks), re.MULTILINE)
+    assert capsys.readouterr().out.splitlines() == printed
+    assert printed

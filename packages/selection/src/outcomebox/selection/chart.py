@@ -1,0 +1,158 @@
+"""`bands.png`: how many tasks each band holds, and how sure that is.
+
+Left, the tasks of each band, kept and not kept. Right, one line a task: posterior mean and 95 %
+interval over the bands. The same selection gives the same bytes: no date, no software name, no
+setting of the user's matplotlib.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from outcomebox.selection.curate import Selection
+from outcomebox.selection.decision import TaskDecision
+from outcomebox.selection.figures import figures
+from outcomebox.selection.provenance import Provenance
+from outcomebox.selection.summary import percent
+
+# Blue and orange that colour-blind readers can tell apart (Okabe and Ito), and a grey.
+KEPT = "#0072B2"
+DROPPED = "#B8B8B8"
+UNDECIDED = "#E69F00"
+_COLOURS = {"kept": KEPT, "dropped": DROPPED, "undecided": UNDECIDED}
+_PHRASE_LIMIT = 90
+_FEW = 100
+
+
+def bands_png(selection: Selection, provenance: Provenance) -> bytes:
+    """Draws the chart.
+
+    Args:
+        selection: a finished selection.
+        provenance: names the policy; a simulated one is named as such in the title.
+
+    Returns:
+        The PNG file.
+    """
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        figure = Figure(figsize=(11, 4.8), dpi=120, layout="constrained")
+        FigureCanvasAgg(figure)
+        left, right = figure.subplots(1, 2, width_ratios=(1, 1.35))
+        figure.suptitle(_title(provenance), fontsize=12)
+        _bars(left, selection)
+        _strip(right, selection)
+        figure.legend(loc="outside lower left", ncols=3, frameon=False, fontsize=9)
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format="png", metadata={"Software": None})
+    return buffer.getvalue()
+
+
+def _title(provenance: Provenance) -> str:
+    phrase = provenance.policy_phrase
+    if len(phrase) > _PHRASE_LIMIT:
+        phrase = f"{phrase[:_PHRASE_LIMIT]}..."
+    # A dollar sign would start mathematics.
+    return f"Difficulty of the tasks for {phrase}".replace("$", r"\$")
+
+
+def _bars(axes: Axes, selection: Selection) -> None:
+    counts = figures(selection)
+    names = [f"{band.title}\n{band.text}" for band in selection.curation.bands.bands]
+    kept = [band["kept"] for band in counts["bands"]]
+    others = [band["not_kept"] for band in counts["bands"]]
+    undecided = [0] * len(names)
+    without = counts["without_band"]
+    if without["kept"] or without["not_kept"]:
+        names.append("no band")
+        kept.append(without["kept"])
+        undecided.append(counts["undecided"])
+        others.append(without["not_kept"] - counts["undecided"])
+    places = range(len(names))
+    start = [0] * len(names)
+    for label, colour, values in (
+        ("kept", KEPT, kept),
+        ("not kept", DROPPED, others),
+        ("undecided", UNDECIDED, undecided),
+    ):
+        if any(values):
+            axes.barh(places, values, left=start, color=colour, label=label, height=0.7)
+            start = [a + b for a, b in zip(start, values, strict=True)]
+    for place, total in zip(places, start, strict=True):
+        axes.text(total, place, f" {total}", va="center", fontsize=9)
+    axes.set_yticks(places, names, fontsize=9)
+    axes.invert_yaxis()
+    axes.set_xlim(0, max(start) * 1.12)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_xlabel("tasks")
+    axes.set_title(
+        f"{counts['kept']} of {counts['tasks']} tasks kept: "
+        f"{counts['train']} train, {counts['test']} test",
+        fontsize=10,
+    )
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _strip(axes: Axes, selection: Selection) -> None:
+    bands = selection.curation.bands
+    for number, band in enumerate(bands.bands):
+        shade = "#EDF3F8" if band.name in bands.retain else "#F7F7F7"
+        axes.axvspan(band.low, band.high, color=shade, zorder=0)
+        if number:
+            axes.axvline(band.low, color="#C8C8C8", linewidth=0.8, zorder=1)
+    shown = [d for d in selection.decisions if d.estimate is not None and not d.stopped]
+    for status, colour in _COLOURS.items():
+        _lines(axes, _ranked(shown), status, colour)
+    axes.set_xlim(0, 1)
+    axes.set_ylim(-1, max(len(shown), 1))
+    axes.set_xticks([band.low for band in bands.bands] + [1.0])
+    axes.set_yticks([])
+    axes.set_ylabel(f"{len(shown)} tasks, hardest below")
+    axes.set_xlabel("pass rate: posterior mean and 95 % interval")
+    axes.set_title(
+        f"mixed groups of {selection.curation.group_size}: "
+        f"{percent(selection.mixed_share())} predicted in the pool, "
+        f"{percent(selection.mixed_share_unselected())} without selection",
+        fontsize=10,
+    )
+
+
+def _ranked(decisions: Sequence[TaskDecision]) -> list[tuple[int, TaskDecision]]:
+    def rank(decision: TaskDecision) -> tuple[float, str]:
+        return (decision.estimate.mean if decision.estimate else 0.0, decision.uid)
+
+    return list(enumerate(sorted(decisions, key=rank)))
+
+
+def _lines(
+    axes: Axes, ranked: Sequence[tuple[int, TaskDecision]], status: str, colour: str
+) -> None:
+    chosen = [(place, d.estimate) for place, d in ranked if d.status == status and d.estimate]
+    places = [place for place, _ in chosen]
+    # Lines closer than a few pixels would make a pattern of their own, so many tasks make an area.
+    few = len(ranked) <= _FEW
+    axes.barh(
+        places,
+        [estimate.interval[1] - estimate.interval[0] for _, estimate in chosen],
+        left=[estimate.interval[0] for _, estimate in chosen],
+        height=0.25 if few else 1.0,
+        color=colour,
+        linewidth=0,
+        alpha=0.55 if few else 0.4,
+        antialiased=few,
+        zorder=2,
+    )
+    axes.scatter(
+        [estimate.mean for _, estimate in chosen],
+        places,
+        color=colour,
+        s=14 if few else 4,
+        zorder=3,
+    )

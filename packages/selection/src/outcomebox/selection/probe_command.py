@@ -1,0 +1,175 @@
+"""`outcomebox-probe`: run a policy n times on each task, then bands, pool and split."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from outcomebox.rollout import policy_names
+from outcomebox.sandbox import InputError as SandboxInputError
+from outcomebox.selection.errors import SelectionError
+from outcomebox.selection.probe import Probed, probe_run
+from outcomebox.selection.probe_settings import new_run, options, resumed_run
+from outcomebox.selection.summary import summary, summary_json
+
+EXAMPLES = """\
+Examples:
+
+  outcomebox-probe                       all bundled tasks, 8 attempts, simulated policy
+
+  outcomebox-probe --tasks retail --policy golden --attempts 1     can every task be done?
+
+  outcomebox-probe --policy openai --policy-option base_url=http://127.0.0.1:8000/v1
+      --policy-option model=my-model --concurrency 16 --out runs/my-model
+
+  outcomebox-probe --resume --out runs/my-model                    go on where it stopped
+
+Exit status: 0 done; 1 attempts are left without a verdict (system errors); 2 bad input;
+130 interrupted.
+"""
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command(epilog=EXAMPLES)
+def probe(  # noqa: PLR0917 -- typer reads the parameters as flags
+    tasks: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME|PATH",
+            help="A domain (retail, travel), a task file, or a folder; may be repeated. "
+            "Default: all bundled domains.",
+        ),
+    ] = None,
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help=f"One of: {', '.join(policy_names())}. Default: simulated."
+        ),
+    ] = None,
+    policy_option: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Setting of the policy.")
+    ] = None,
+    user_option: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="base_url and model of an OpenAI-compatible model that plays the user. "
+            "Default: the user is scripted by the task.",
+        ),
+    ] = None,
+    attempts: Annotated[
+        int | None, typer.Option(help="Attempts at each task. Default: 8.", min=1)
+    ] = None,
+    concurrency: Annotated[
+        int | None, typer.Option(help="Episodes at a time. Default: 4.", min=1)
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the run. Default: 0.", min=0)] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="The run's folder. Default: a new one under runs/."),
+    ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Go on with the run in --out (default: the latest)."),
+    ] = False,
+    config: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Settings (curation.yaml); flags win over them."),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object; progress goes to stderr.")
+    ] = False,
+) -> None:
+    """Run a policy several times on each task and see which tasks it can learn from.
+
+    Each attempt is a real session: a tool server of its own, a database of its own, and a verdict
+    read from what the database holds at the end. The simulated policy is no model: it follows each
+    task's golden calls and slips at stated rates.
+    """
+    console = Console(stderr=True, highlight=False)
+    overrides: dict[str, Any] = {
+        "sources.tasks": tasks or None,
+        "probe.policy": policy,
+        "probe.attempts": attempts,
+        "probe.concurrency": concurrency,
+        "probe.seed": seed,
+    }
+    try:
+        overrides["probe.policy_options"] = options("--policy-option", policy_option)
+        overrides["probe.user_options"] = options("--user-option", user_option)
+        settings = (resumed_run if resume else new_run)(out, config, overrides)
+        probed = probe_run(settings, console)
+    except (SelectionError, SandboxInputError) as error:
+        console.print(f"error: {error}", style="red", markup=False, soft_wrap=True)
+        raise typer.Exit(2) from None
+    except KeyboardInterrupt:
+        console.print(
+            "Interrupted. Every finished attempt is kept; the same command with --resume and "
+            "--out goes on from here.",
+            style="yellow",
+        )
+        raise typer.Exit(130) from None
+    _show(probed, as_json, console)
+    _report_left(probed, console)
+    if not probed.report.complete:
+        raise typer.Exit(1)
+
+
+def _show(probed: Probed, as_json: bool, console: Console) -> None:
+    folder = probed.folder
+    if as_json:
+        plain = summary_json(probed.selection, probed.provenance, probed.written)
+        plain |= {"run": folder.as_posix(), "report": probed.report_json()}
+        typer.echo(json.dumps(plain, ensure_ascii=False, allow_nan=False))
+    else:
+        next_step = (
+            f"{select_command()} --episodes {folder} --explain UID (why a task is in or out)"
+        )
+        Console(highlight=False).print(
+            summary(probed.selection, probed.provenance, probed.written, next_step)
+        )
+    if probed.empty is not None:
+        console.print(f"Note: {probed.empty}", style="yellow", markup=False, soft_wrap=True)
+
+
+def _report_left(probed: Probed, console: Console) -> None:
+    left = probed.report.left
+    if not left:
+        return
+    console.print(
+        f"{len(left)} of {probed.report.progress.total} attempts have no verdict, because "
+        "infrastructure failed (they count nowhere):",
+        style="bold red",
+    )
+    for item in left[:20]:
+        error = item.error
+        console.print(
+            f"  {item.uid} #{item.repetition}: {error.phase}: {error.type}: {error.message}",
+            markup=False,
+            soft_wrap=True,
+        )
+    if len(left) > 20:
+        console.print(f"  ... and {len(left) - 20} more")
+    console.print("Next: mend the cause, then the same command with --resume tries them again.")
+
+
+def select_command() -> str:
+    """How the person at the terminal would start the selection."""
+    if Path(sys.argv[0]).name.startswith("outcomebox-"):
+        return "outcomebox-select"
+    return "./pants run packages/selection:select --"
+
+
+def main() -> None:
+    """Runs the command."""
+    app(prog_name="outcomebox-probe")
+
+
+if __name__ == "__main__":
+    main()
