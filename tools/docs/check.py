@@ -37,7 +37,7 @@ def main() -> int:
     failed = bool(problems)
     if options.run:
         for page in pages:
-            commands = list(marked_commands(page.read_text(encoding="utf-8")))
+            commands = list(marked_commands((ROOT / page).read_text(encoding="utf-8")))
             if commands and not run_commands(page, commands):
                 failed = True
     return int(failed)
@@ -71,16 +71,16 @@ def marked_commands(text: str) -> Iterator[str]:
             command = ""
 
 
-def broken_links(page: Path) -> Iterator[str]:
-    """Each relative link of ``page`` that leads nowhere, as ``file:line: what``."""
-    for info, number, line in blocks((ROOT / page).read_text(encoding="utf-8")):
+def broken_links(page: Path, root: Path = ROOT) -> Iterator[str]:
+    """Each relative link of ``page``, a path below ``root``, that leads nowhere, with its line."""
+    for info, number, line in blocks((root / page).read_text(encoding="utf-8")):
         if info is not None:
             continue
         for target in _LINK.findall(re.sub(r"`[^`]*`", "", line)):
             if re.match(r"[a-z][a-z0-9+.-]*:", target):
                 continue
             path, _, heading = unquote(target).partition("#")
-            file = (ROOT / page).parent / path if path else ROOT / page
+            file = (root / page).parent / path if path else root / page
             if not file.exists():
                 yield f"{page}:{number}: {target}: there is no such file"
             elif heading and file.suffix == ".md" and heading not in headings(file):

@@ -342,7 +342,7 @@ def test_an_odd_schema_breaks_nothing(schema: Any, text: str) -> None:
 
 
 @given(JSON_VALUES)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_what_json_writes_is_read_back_exactly(value: Any) -> None:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     read = typed(text, {"type": JSON_TYPES[type(value)]})
@@ -351,7 +351,7 @@ def test_what_json_writes_is_read_back_exactly(value: Any) -> None:
 
 
 @given(JSON_VALUES.filter(lambda each: isinstance(each, dict | list)))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_what_python_writes_is_read_back_or_refused(value: Any) -> None:
     text = repr(value)
     read = typed(text, {"type": JSON_TYPES[type(value)]})
@@ -360,7 +360,7 @@ def test_what_python_writes_is_read_back_or_refused(value: Any) -> None:
 
 
 @given(PLAIN, st.sampled_from([INTEGER, NUMBER, BOOLEAN, ARRAY, OBJECT, NULL, {"enum": [1, "a"]}]))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_no_text_breaks_the_typing_or_is_lost(text: str, schema: Any) -> None:
     read = typed(text, schema)
     if read.status == FAILED and isinstance(read.arguments["p"], str):

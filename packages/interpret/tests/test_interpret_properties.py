@@ -16,7 +16,7 @@ OFFERED = st.sampled_from([None, [], TOOLS])
 
 
 @given(OUTPUTS, OFFERED, PROMPT_STATES, FINISH_REASONS, st.data())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_any_split_gives_the_turn_of_the_whole(
     output: str, tools: Any, prompt_state: PromptState, finish: str, data: st.DataObject
 ) -> None:
@@ -41,7 +41,7 @@ def test_one_character_at_a_time_gives_the_turn_of_the_whole(
 
 
 @given(OUTPUTS, OFFERED, PROMPT_STATES, FINISH_REASONS)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_spans_lie_in_the_output_in_order(
     output: str, tools: Any, prompt_state: PromptState, finish: str
 ) -> None:
@@ -78,7 +78,7 @@ def _unaccounted(output: str, turn: Turn) -> Counter[str]:
 
 
 @given(OUTPUTS, OFFERED, PROMPT_STATES, FINISH_REASONS)
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_nothing_is_lost(output: str, tools: Any, prompt_state: PromptState, finish: str) -> None:
     turn = interpret(output, tools=tools, prompt_state=prompt_state, finish_reason=finish)
     lost = _unaccounted(output, turn)
@@ -92,7 +92,7 @@ def test_nothing_is_lost(output: str, tools: Any, prompt_state: PromptState, fin
 
 
 @given(MARKUP, FINISH_REASONS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_nothing_before_the_end_of_reasoning_is_executable(output: str, finish: str) -> None:
     turn = interpret(output, tools=TOOLS, prompt_state="think_open", finish_reason=finish)
     closer = output.find("</think>")
@@ -128,7 +128,7 @@ _NEXT = re.compile(
 
 
 @given(_VALUES, _VALUES, st.sampled_from(["", call("ping") + "\n"]), FINISH_REASONS)
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_no_part_of_a_value_is_executed(value: str, other: str, before: str, finish: str) -> None:
     assume(not _NEXT.search(value) and not _NEXT.search(other))
     output = before + call("edit", {"code": value, "n": "1", "opts": other})
@@ -142,7 +142,7 @@ _SLIPS = st.sampled_from(["", "<tool_call>\n", "\n</tool_call>", "</function>\n"
 
 
 @given(st.lists(_VALUES, min_size=1, max_size=2), _SLIPS, st.data())
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_a_cut_output_runs_no_call_that_the_whole_does_not_run(
     values: list[str], slip: str, data: st.DataObject
 ) -> None:

@@ -39,7 +39,7 @@ def _carried(text: str) -> bool:
     st.dictionaries(NAMES, st.dictionaries(NAMES, JSON_VALUES, max_size=3), max_size=3),
     PROMPT_STATES,
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_what_is_written_reads_back(
     reasoning: str | None,
     content: str | None,
@@ -68,7 +68,7 @@ def test_what_is_written_reads_back(
     st.lists(st.tuples(st.just("edit"), st.dictionaries(st.just("code"), MARKUP)), max_size=2),
     PROMPT_STATES,
 )
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_markup_in_a_part_reads_back_or_is_refused(
     reasoning: str | None, content: str | None, calls: Calls, prompt_state: PromptState
 ) -> None:

@@ -44,8 +44,8 @@ class Quotation:
             elif kind == "call_close" and frames[-2:-1] == ["call"]:
                 del frames[-2:]
         elif kind == "parameter_close":
-            bare = frames[-3:-2] != ["call"]
-            if layout.closes_value(i, bare=bare):
+            # A call's closer ends all that is open in it, so an end taken too soon does no harm.
+            if layout.closes_value(i, bare=True):
                 frames.pop()
         else:
             self.opens(i, marker, layout)
