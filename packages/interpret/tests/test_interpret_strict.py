@@ -116,6 +116,38 @@ def test_a_parameter_not_closed_before_the_next_is_repaired() -> None:
     assert statuses(turn) == [("edit", "repaired")]
 
 
+END = "\n</parameter>\n</function>\n</tool_call>"
+
+
+def test_stray_closers_throw_doubt_on_every_call_with_a_value_before_them() -> None:
+    output = f"{PING}{EDIT}{EDIT}{PING} y{END}{EDIT}"
+    assert [status for _, status in statuses(read(output))] == [
+        "ok",
+        "ambiguous",
+        "ambiguous",
+        "ambiguous",
+        "ok",
+    ]
+
+
+def test_stray_closers_without_a_value_before_them_are_text() -> None:
+    turn = read(f"{EDIT}</think>{PING} y{END}", prompt_state="think_open")
+    assert (statuses(turn), turn.content) == ([("ping", "ok")], f" y{END}")
+
+
+def test_stray_closers_in_reasoning_throw_doubt_on_nothing() -> None:
+    output = f"{EDIT}<think>{EDIT} y{END}</think>{PING}"
+    turn = read(output, prompt_state="assistant_start")
+    assert statuses(turn) == [("edit", "ok"), ("ping", "ok")]
+
+
+def test_a_stray_closer_inside_a_function_throws_doubt_on_the_call_before() -> None:
+    value = "</parameter></function><function=ping>"
+    turn = read(call("edit", {"code": value, "n": "1"}))
+    assert not any(each.executable for each in turn.tool_calls)
+    assert [each.name for each in turn.tool_calls] == ["edit", "ping"]
+
+
 MALFORMED = {
     "JSON in the wrapper": '<tool_call>\n{"name": "ping", "arguments": {}}\n</tool_call>',
     "JSON in the function": '<tool_call>\n<function=edit>\n{"n": 1}\n</function>\n</tool_call>',
@@ -143,6 +175,23 @@ def test_a_call_cut_anywhere_is_truncated(end: int) -> None:
     assert [each.status for each in turn.tool_calls] == ["truncated"]
     assert turn.tool_calls[0].name in ("", "edit")
     assert turn.content == "So: "
+
+
+def test_a_call_behind_one_that_a_cut_leaves_open_may_be_quoted_in_it() -> None:
+    output = EDIT.replace("</parameter>\n", "").replace("</tool_call>", PING) + " and"
+    assert statuses(read(output)) == [("edit", "repaired"), ("ping", "ok")]
+    assert statuses(read(output, finish_reason="length")) == [
+        ("edit", "truncated"),
+        ("ping", "ambiguous"),
+    ]
+
+
+def test_a_bare_call_needs_a_closer_behind_it_in_an_output_that_was_cut() -> None:
+    bare = EDIT.removeprefix("<tool_call>\n")
+    assert statuses(read(bare, finish_reason="length")) == [("edit", "repaired")]
+    for cut in (bare[:-13] + " and", bare[:-13]):
+        assert statuses(read(cut)) == [("edit", "repaired")]
+        assert statuses(read(cut, finish_reason="length")) == [("edit", "truncated")]
 
 
 def test_a_call_of_another_form_that_is_cut_is_truncated() -> None:

@@ -189,10 +189,7 @@ class Coercer:
 
     def _conversions(self, value: Any, path: Path) -> list[Spelling]:
         """Return the other values that a value of the wrong type can stand for."""
-        if isinstance(value, str):
-            found = self._spell(value, path)
-            return found + [each for one in found for each in _recast(one.value)]
-        return _recast(value)
+        return self._spell(value, path) if isinstance(value, str) else _recast(value)
 
     def _spell(self, text: str, path: Path) -> list[Spelling]:
         """Return what a text can stand for. Kept per place, so that no two places share a value."""
