@@ -172,6 +172,7 @@ TABLE: list[tuple[str, Any, Any, str]] = [
     # Inside arrays and objects.
     ('["1", 2]', {"type": "array", "items": INTEGER}, [1, 2], "coerced"),
     ('["a", 2]', {"type": "array", "items": INTEGER}, ["a", 2], FAILED),
+    ('["7.0"]', {"type": "array", "items": INTEGER}, [7], "coerced"),
     ("[1.0]", {"type": "array", "items": INTEGER}, [1], "coerced"),
     ('["1"]', {"items": INTEGER}, [1], "coerced"),
     ('["1", "1"]', {"type": "array", "prefixItems": [INTEGER]}, [1, "1"], "coerced"),
