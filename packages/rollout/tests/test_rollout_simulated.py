@@ -120,7 +120,7 @@ def test_each_slip_is_what_its_name_says(seed: int) -> None:
 
 
 def test_an_unasked_write_takes_what_was_seen() -> None:
-    messages = [
+    messages: list[dict[str, Any]] = [
         {
             "role": "tool",
             "name": "get_box",
