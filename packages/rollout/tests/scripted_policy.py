@@ -66,7 +66,7 @@ def shelf_task(**changes: Any) -> Task:
         "family": "test",
         "query": "Please move box B-008 to the right shelf.",
         "expect": {"boxes": {"update": [{"key": {"box_id": "B-008"}, "set": {"shelf_id": "S-2"}}]}},
-        "limits": {"tool_deadline_s": 0.5},
+        "limits": {"tool_deadline_s": 2.0},
         **changes,
     }
     return Task.model_validate(plain)

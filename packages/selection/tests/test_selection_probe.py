@@ -121,7 +121,7 @@ def broken_domain(folder: Path, *golden: dict[str, Any]) -> Path:
         "query": "Move it.",
         "golden": list(golden),
         "expect": {"boxes": {"update": [{"key": {"box_id": "B-008"}, "set": {"weight": 9}}]}},
-        "limits": {"tool_deadline_s": 0.5},
+        "limits": {"tool_deadline_s": 2.0},
     }
     (folder / "tasks").mkdir()
     (folder / "tasks" / "t.yaml").write_text(json.dumps({"tasks": [task]}))

@@ -220,6 +220,9 @@ def _child(order: dict[str, Any], descriptors: list[int], run: Any, prctl: Any) 
         os.dup2(stdio, 0)
         os.dup2(stdio, 1)
         os.dup2(stderr, 2)
+        # The inherited objects remember what their descriptors were; mcp 1 asks them to seek.
+        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
         os.closerange(3, min(resource.getrlimit(resource.RLIMIT_NOFILE)[0], 65536))
         os.chdir(order["cwd"])
         os.environ.update(order["env"])
