@@ -52,7 +52,6 @@ class ChatEndpoint:
     settings: Mapping[str, Any] = field(default_factory=dict)
     timeout_s: float = 300.0
     attempts: int = 5
-    transport: httpx.AsyncBaseTransport | None = None
 
     def __post_init__(self) -> None:
         headers = {}
@@ -64,7 +63,6 @@ class ChatEndpoint:
             headers=headers,
             timeout=httpx.Timeout(self.timeout_s, connect=10.0),
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=64),
-            transport=self.transport,
         )
 
     def describe(self) -> dict[str, Any]:
