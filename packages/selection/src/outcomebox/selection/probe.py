@@ -155,7 +155,7 @@ async def _run(
 def _progress(policy: Policy, console: Console) -> Iterator[Observer]:
     """A live bar on a terminal; a line for every tenth of the way elsewhere."""
     kind = "simulated policy" if policy.simulated else "policy"
-    label = f"{kind} {policy.name}"
+    label = kind if policy.name == "simulated" else f"{kind} {policy.name}"
     if not console.is_terminal:
         tenths = -1
 
