@@ -123,7 +123,7 @@ _VALUES = st.lists(
 
 # The end of something directly before the beginning of the next is that, wherever it stands.
 _NEXT = re.compile(
-    r"</parameter>\s*<parameter=|</function>(\s|</tool_call>|<tool_call>)*<function=", re.DOTALL
+    r"</parameter>\s*<parameter=|</(parameter|function)>(\s|</?tool_call>)*<function="
 )
 
 

@@ -144,7 +144,9 @@ class _Machine:
             if self._block and self._reasoning:
                 self._block = (self._block[0], abandoned.start)
                 self._reasoning = (self._reasoning[0], abandoned.start)
-        self._reader.strays.append(self._markers[i].start)
+        start = self._markers[i].start
+        self._reader.strays.append(start)
+        self._reader.adrift = start if self._layout.follows[run] == "parameter_open" else None
         calls[-1].end = self._markers[run].end
         self._next = run + 1
 

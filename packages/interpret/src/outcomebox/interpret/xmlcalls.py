@@ -43,6 +43,8 @@ class CallReader:
     Attributes:
         calls: The calls and attempts so far, the open one included.
         strays: Where closers stand with no value open: signs that one was ended too soon.
+        adrift: Where a stray closer stood before a parameter, if no stray call closer came since:
+            the calls that follow may stand in a value of the call before.
         first_valued: Where the first call with a value starts; None while there is none.
     """
 
@@ -50,6 +52,7 @@ class CallReader:
         """Start at the root. Markup that is taken out of the text is added to `dropped`."""
         self.calls: list[RawCall] = []
         self.strays: list[int] = []
+        self.adrift: int | None = None
         self.first_valued: int | None = None
         self._dropped = dropped
         self._source = source
@@ -134,6 +137,8 @@ class CallReader:
             forgotten = True
         while self.strays and self.strays[-1] >= start:
             self.strays.pop()
+        if self.adrift is not None and self.adrift >= start:
+            self.adrift = None
         if self.first_valued is not None and self.first_valued >= start:
             self.first_valued = None
         return forgotten
@@ -237,6 +242,8 @@ class CallReader:
         return self._value
 
     def _open_call(self, call: RawCall) -> None:
+        if self.adrift is not None:
+            call.doubts.append("it may stand in a value of the call before")
         self.calls.append(call)
         self._call = call
         self._junk = False
