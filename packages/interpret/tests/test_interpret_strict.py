@@ -132,8 +132,9 @@ def test_stray_closers_throw_doubt_on_every_call_with_a_value_before_them() -> N
 
 def test_a_call_behind_a_stray_closer_and_a_parameter_may_stand_in_a_value() -> None:
     values = {"code": "</parameter></tool_call>", "opts": "<function=ping>\n<parameter=x>"}
-    turn = read(call("edit", values) + EDIT)
-    assert statuses(turn) == [("edit", "ambiguous"), ("ping", "ambiguous"), ("edit", "ok")]
+    turn = read(call("edit", values) + "\n" + PING)
+    assert [each.name for each in turn.tool_calls] == ["edit", "ping", "ping"]
+    assert {each.status for each in turn.tool_calls} == {"ambiguous"}
 
 
 def test_stray_closers_without_a_value_before_them_are_text() -> None:
