@@ -24,7 +24,16 @@ from mcp import ClientSession, StdioServerParameters, stdio_client
 
 from outcomebox.interpret import interpret, render
 from outcomebox.rollout.episode import judged
-from outcomebox.sandbox import Domain, Image, Sandbox, Task, load_tasks, sandbox
+from outcomebox.sandbox import (
+    Domain,
+    Image,
+    Sandbox,
+    Task,
+    load_tasks,
+    open_session,
+    sandbox,
+    start_domains,
+)
 from outcomebox.sandbox.toolserver import DATABASE_VARIABLE, NOW_VARIABLE, SEED_VARIABLE
 
 
@@ -76,7 +85,7 @@ async def ours(
     call = task.golden[0]
     for _ in range(sessions):
         started = perf_counter()
-        async with box.open(domain, image, seed=0) as session:
+        async with open_session(box, domain, image, seed=0) as session:
             opened.append(perf_counter() - started)
             await session.call(call.tool, call.arguments)
             calls += [
@@ -110,7 +119,7 @@ async def measure(sessions: int) -> dict[str, Any]:
     domain, image = tasks.domain(task), tasks.image(task)
     plain = await reference(domain, image, task, max(3, sessions // 10))
     async with sandbox() as box:
-        await box.start([domain])
+        await start_domains(box, [domain])
         forked = await ours(box, domain, image, task, sessions)
     return {"reference": plain, "outcomebox": forked}
 

@@ -23,8 +23,10 @@ from outcomebox.sandbox import (
     TerminalState,
     Value,
     load_tasks,
+    open_session,
     read_state,
     sandbox,
+    start_domains,
     terminal_state,
 )
 
@@ -48,7 +50,7 @@ def tasks(request: pytest.FixtureRequest) -> TaskSet:
 async def box(tasks: TaskSet) -> AsyncIterator[Sandbox]:
     """A sandbox with that domain started."""
     async with sandbox() as box:
-        await box.start(list(tasks.domains.values()))
+        await start_domains(box, list(tasks.domains.values()))
         yield box
 
 
@@ -101,7 +103,7 @@ async def test_the_server_has_typed_tools_that_say_what_they_do(
     tasks: TaskSet, box: Sandbox
 ) -> None:
     (domain,) = tasks.domains.values()
-    async with box.open(domain, tasks.image(tasks.tasks[0]), seed=0) as session:
+    async with open_session(box, domain, tasks.image(tasks.tasks[0]), seed=0) as session:
         assert len(session.tools) >= 12
         assert any(tool.writes for tool in session.tools)
         assert not all(tool.writes for tool in session.tools)
@@ -123,7 +125,7 @@ async def test_golden_passes_and_foreign_writes_beside_it_fail_by_name(
         domain = tasks.domain(task)
         image = tasks.image(task)
         right, spoiled = tmp_path / f"{task.hash}.golden", tmp_path / f"{task.hash}.spoiled"
-        async with box.open(domain, image, seed=0) as session:
+        async with open_session(box, domain, image, seed=0) as session:
             problems = [f"golden {problem}" for problem in await replay(session, task.golden)]
             shutil.copy(session.database, right)
             golden = await session.close()
@@ -185,7 +187,7 @@ async def test_doing_nothing_passes_exactly_where_nothing_is_due(
     tasks: TaskSet, box: Sandbox
 ) -> None:
     async def one(task: Task) -> list[str]:
-        async with box.open(tasks.domain(task), tasks.image(task), seed=0) as session:
+        async with open_session(box, tasks.domain(task), tasks.image(task), seed=0) as session:
             verdict = judged(task, await session.close(), None, [])
         right = "passed" if task.read_only else "failed"
         return [] if verdict.outcome == right else [f"doing nothing: {verdict.outcome}"]
@@ -199,7 +201,7 @@ async def test_every_single_write_of_golden_matters(tasks: TaskSet, box: Sandbox
     async def one(task: Task) -> list[str]:
         nonlocal tried
         domain, image = tasks.domain(task), tasks.image(task)
-        async with box.open(domain, image, seed=0) as session:
+        async with open_session(box, domain, image, seed=0) as session:
             writes = {tool.name for tool in session.tools if tool.writes}
             await replay(session, task.golden)
             golden = await session.close()
@@ -209,7 +211,7 @@ async def test_every_single_write_of_golden_matters(tasks: TaskSet, box: Sandbox
             problems.append("golden writes nothing")
         for place in places:
             tried += 1
-            async with box.open(domain, image, seed=0) as session:
+            async with open_session(box, domain, image, seed=0) as session:
                 await replay(session, [*task.golden[:place], *task.golden[place + 1 :]])
                 state = await session.close()
             verdict = judged(task, state, None, [])

@@ -22,7 +22,15 @@ from outcomebox.rollout import (
     run_episode,
     seeder,
 )
-from outcomebox.sandbox import Domain, Sandbox, Task, TaskSet, load_domain, sandbox
+from outcomebox.sandbox import (
+    Domain,
+    Sandbox,
+    Task,
+    TaskSet,
+    load_domain,
+    sandbox,
+    start_domains,
+)
 from scripted_policy import END, MOVE, SHELF, Says, call, shelf_task
 
 pytestmark = pytest.mark.anyio
@@ -44,7 +52,7 @@ def shelf() -> Domain:
 async def box(shelf: Domain) -> AsyncIterator[Sandbox]:
     """A sandbox with the shelf domain started."""
     async with sandbox() as box:
-        await box.start([shelf])
+        await start_domains(box, [shelf])
         yield box
 
 

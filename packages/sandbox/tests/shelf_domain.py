@@ -6,7 +6,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from outcomebox.sandbox import Sandbox, Session, domain_image, load_domain, sandbox
+from outcomebox.sandbox import (
+    Sandbox,
+    Session,
+    domain_image,
+    load_domain,
+    open_session,
+    sandbox,
+    start_domains,
+)
 
 FOLDER = Path(__file__).parent / "domains" / "shelf"
 
@@ -15,7 +23,7 @@ FOLDER = Path(__file__).parent / "domains" / "shelf"
 async def shelf_box() -> AsyncIterator[Sandbox]:
     """A sandbox with the shelf domain started."""
     async with sandbox() as box:
-        await box.start([load_domain(FOLDER)])
+        await start_domains(box, [load_domain(FOLDER)])
         yield box
 
 
@@ -23,5 +31,5 @@ async def shelf_box() -> AsyncIterator[Sandbox]:
 async def shelf_session(box: Sandbox, *, seed: int = 1) -> AsyncIterator[Session]:
     """A session on the untouched seed."""
     domain = load_domain(FOLDER)
-    async with box.open(domain, domain_image(domain), seed=seed) as session:
+    async with open_session(box, domain, domain_image(domain), seed=seed) as session:
         yield session

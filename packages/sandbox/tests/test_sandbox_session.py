@@ -23,7 +23,9 @@ from outcomebox.sandbox import (
     ToolDeadline,
     domain_image,
     load_domain,
+    open_session,
     sandbox,
+    start_domains,
 )
 from shelf_domain import FOLDER, shelf_box, shelf_session
 
@@ -151,26 +153,18 @@ async def test_a_session_sees_no_secret_and_no_file_of_another(
 async def test_a_missing_database_file_stops_the_start(box: Sandbox) -> None:
     domain = load_domain(FOLDER)
     with pytest.raises(SessionOpenError, match=r"status 74 .* cannot start") as caught:
-        async with box.open(
-            domain, domain_image(domain), seed=1, env={"OUTCOMEBOX_DATABASE": "gone.sqlite"}
+        async with open_session(
+            box, domain, domain_image(domain), seed=1, env={"OUTCOMEBOX_DATABASE": "gone.sqlite"}
         ):
             pass
     assert caught.value.phase == "open"
 
 
-_THREADED = """
-import threading, time
-from outcomebox.sandbox.toolserver import ToolServer
-server = ToolServer('x')
-threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
-"""
-
-
-async def test_a_server_that_cannot_be_imported_or_forked_is_refused(tmp_path: Path) -> None:
+async def test_a_server_that_does_not_start_is_refused(tmp_path: Path) -> None:
     for source, words in (
         ("import no_such_module_here\n", "no_such_module_here"),
-        ("server = 3\n", "no object `server`"),
-        (_THREADED, "2 threads"),
+        ("server = 3\n", "ended with status 0 while it started"),
+        ("import sys; sys.exit('not today')\n", "not today"),
     ):
         folder = tmp_path / str(len(words))
         folder.mkdir()
@@ -179,7 +173,7 @@ async def test_a_server_that_cannot_be_imported_or_forked_is_refused(tmp_path: P
         (folder / "server.py").write_text(source)
         async with sandbox() as box:
             with pytest.raises(SessionOpenError, match=words):
-                await box.start([load_domain(folder)])
+                await start_domains(box, [load_domain(folder)])
 
 
 async def test_many_interleaved_sessions_stay_apart_and_leave_nothing() -> None:
@@ -191,6 +185,7 @@ async def test_many_interleaved_sessions_stay_apart_and_leave_nothing() -> None:
 
         async def one(number: int) -> None:
             async with limit, shelf_session(box, seed=number) as session:
+                assert session.pid is not None
                 pids.append(session.pid)
                 for step in range(3):
                     await session.call(
@@ -203,8 +198,7 @@ async def test_many_interleaved_sessions_stay_apart_and_leave_nothing() -> None:
         async with anyio.create_task_group() as group:
             for number in range(60):
                 group.start_soon(one, number)
-        for warm in box._warm.values():
-            parents.add(warm.server.pid)
+        parents.update(box.supervisors)
     for number, rows in found.items():
         assert [row["weight"] for row in rows] == [number + 1] * 3
         assert [row["box_id"] for row in rows] == ["B-010", "B-011", "B-012"]
@@ -220,6 +214,7 @@ async def test_a_body_that_raises_gets_its_own_error_back_and_the_session_ends(
 
     async def body() -> None:
         async with shelf_session(box) as session:
+            assert session.pid is not None
             pids.append(session.pid)
             raise KeyError("mine")
 
@@ -236,8 +231,7 @@ from shelf_domain import shelf_box, shelf_session
 
 async def main():
     async with shelf_box() as box, shelf_session(box) as session:
-        warm = next(iter(box._warm.values())).server
-        print(session.pid, warm.pid, box.root, flush=True)
+        print(session.pid, *box.supervisors, box.root, flush=True)
         await anyio.sleep(60)
 
 anyio.run(main)
@@ -248,17 +242,17 @@ def test_a_killed_runner_leaves_no_process_and_no_file() -> None:
     code = _KILLED.format(path=[str(Path(__file__).parent), *sys.path])
     runner = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert runner.stdout is not None
-    server, warm, root = runner.stdout.readline().split()
+    server, supervisor, root = runner.stdout.readline().split()
     assert alive(int(server))
     assert Path(root).exists()
     runner.kill()
     runner.wait()
     runner.stdout.close()
     deadline = time.monotonic() + 30
-    while (alive(int(server)) or alive(int(warm)) or Path(root).exists()) and (
+    while (alive(int(server)) or alive(int(supervisor)) or Path(root).exists()) and (
         time.monotonic() < deadline
     ):
         time.sleep(0.05)
     assert not alive(int(server))
-    assert not alive(int(warm))
+    assert not alive(int(supervisor))
     assert not any(Path(root).rglob("*"))

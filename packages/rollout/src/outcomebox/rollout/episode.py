@@ -17,7 +17,14 @@ from outcomebox.rollout.policy import EpisodeContext, Message, Policy, PolicyEpi
 from outcomebox.rollout.prompt import system_prompt
 from outcomebox.rollout.turns import AgentTurn, TurnCall, read_turn
 from outcomebox.rollout.users import User, UserEpisode
-from outcomebox.sandbox import Domain, Image, Sandbox, Task, TerminalState
+from outcomebox.sandbox import (
+    Domain,
+    Image,
+    Sandbox,
+    Task,
+    TerminalState,
+    open_session,
+)
 
 FinishReason = Literal[
     "done", "user_done", "agent_limit", "user_limit", "token_limit", "empty_output", "tool_crash"
@@ -117,7 +124,7 @@ async def run_episode(
     started = monotonic()
 
     def open_session() -> Any:
-        return setting.sandbox.open(domain, image, seed=seed, env=setting.session_env)
+        return open_session(setting.sandbox, domain, image, seed=seed, env=setting.session_env)
 
     async with open_backend(open_session, deadline_s=task.limits.tool_deadline_s) as backend:
         started = episode.spent.time("open", started)

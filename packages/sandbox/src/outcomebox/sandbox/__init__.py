@@ -4,12 +4,13 @@ The way of the data::
 
     tasks = load_tasks(["retail"])
     async with sandbox() as box:
-        await box.start([domain])
-        async with box.open(domain, image, seed=1) as session:
+        await start_domains(box, [domain])
+        async with open_session(box, domain, image, seed=1) as session:
             result = await session.call("get_order", {"order_id": "ORD-5003"})
             state = await session.close()      # what changed, row by row
 """
 
+from outcomebox.sandbox.box import Sandbox, sandbox
 from outcomebox.sandbox.changes import (
     Change,
     TerminalState,
@@ -17,6 +18,7 @@ from outcomebox.sandbox.changes import (
     change_to_json,
     terminal_state,
 )
+from outcomebox.sandbox.connection import Connection, ToolResult, ToolSpec
 from outcomebox.sandbox.database import DatabaseState, TableInfo, Value, read_state
 from outcomebox.sandbox.domain import BUNDLED, Domain, find_domain, load_domain
 from outcomebox.sandbox.errors import (
@@ -29,24 +31,34 @@ from outcomebox.sandbox.errors import (
     ToolFault,
 )
 from outcomebox.sandbox.image import Image, domain_image, task_image
-from outcomebox.sandbox.session import Sandbox, Session, ToolResult, ToolSpec, sandbox
+from outcomebox.sandbox.process import Process
+from outcomebox.sandbox.servers import ServerLimits, ServerSpec, load_servers
+from outcomebox.sandbox.session import Session, open_session, start_domains
+from outcomebox.sandbox.supervised import Isolation
 from outcomebox.sandbox.task import NO_CHANGE, Call, Limits, Reply, Task, UserContext
 from outcomebox.sandbox.taskfile import TaskSet, load_tasks, read_task_file
+from outcomebox.sandbox.world import Effects, World, open_world
 
 __all__ = [
     "BUNDLED",
     "NO_CHANGE",
     "Call",
     "Change",
+    "Connection",
     "DatabaseState",
     "Domain",
+    "Effects",
     "Image",
     "InputError",
+    "Isolation",
     "Limits",
+    "Process",
     "Reply",
     "Sandbox",
     "SandboxFault",
     "ServerDied",
+    "ServerLimits",
+    "ServerSpec",
     "Session",
     "SessionOpenError",
     "StateUnreadable",
@@ -60,15 +72,20 @@ __all__ = [
     "ToolSpec",
     "UserContext",
     "Value",
+    "World",
     "change_from_json",
     "change_to_json",
     "domain_image",
     "find_domain",
     "load_domain",
+    "load_servers",
     "load_tasks",
+    "open_session",
+    "open_world",
     "read_state",
     "read_task_file",
     "sandbox",
+    "start_domains",
     "task_image",
     "terminal_state",
 ]

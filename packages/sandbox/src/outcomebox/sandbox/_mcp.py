@@ -6,7 +6,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mcp import ClientSession
-from mcp.types import CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest
+from mcp.types import (
+    CallToolRequest,
+    CallToolRequestParams,
+    CallToolResult,
+    ClientRequest,
+    PaginatedRequestParams,
+)
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
@@ -28,8 +34,10 @@ __all__ = [
     "ToolError",
     "call_tool",
     "is_hang_up",
+    "list_tools",
     "result_is_error",
     "result_text",
+    "serve",
     "tool_fields",
 ]
 
@@ -51,6 +59,28 @@ async def call_tool(client: ClientSession, name: str, arguments: dict[str, Any])
     if isinstance(ClientRequest, type):  # mcp 1 has a model around all requests
         request = ClientRequest(request)
     return await client.send_request(request, CallToolResult)
+
+
+async def list_tools(client: ClientSession) -> list[Any]:
+    """All tools of a server, page by page.
+
+    Raises:
+        ProtocolError: The server answered with a protocol error, or hung up.
+    """
+    tools: list[Any] = []
+    cursor: str | None = None
+    while True:
+        page = await client.list_tools(params=PaginatedRequestParams(cursor=cursor))
+        tools += page.tools
+        cursor = _either(page, "next_cursor", "nextCursor")
+        if cursor is None:
+            return tools
+
+
+async def serve(server: MCPServer, read: Any, write: Any) -> None:
+    """Serve one client over a pair of message streams until it closes them."""
+    low: Any = _either(server, "_lowlevel_server", "_mcp_server")
+    await low.run(read, write, low.create_initialization_options())
 
 
 def is_hang_up(error: Exception) -> bool:

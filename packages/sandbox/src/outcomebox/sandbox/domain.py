@@ -10,17 +10,18 @@ from __future__ import annotations
 import hashlib
 import importlib.resources
 import importlib.util
+import sys
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from outcomebox.sandbox._yaml import load_yaml
-from outcomebox.sandbox.errors import InputError
+from outcomebox.sandbox.errors import InputError, input_error
+from outcomebox.sandbox.servers import Mode, ServerLimits, ServerSpec
 
 DOMAIN_FILE = "domain.yaml"
 BUNDLED = ("retail", "travel")
@@ -35,6 +36,10 @@ class ServerSettings(BaseModel):
     module: str | None = Field(default=None, description="Importable module that has `server`.")
     file: str | None = Field(default=None, description="Python file beside domain.yaml.")
     env: dict[str, str] = Field(default_factory=dict, description="More environment variables.")
+    mode: Mode | None = Field(
+        default=None, description="How sessions come to be: fork (default), process or inprocess."
+    )
+    limits: ServerLimits = Field(default_factory=ServerLimits)
 
     @model_validator(mode="after")
     def _one_of(self) -> ServerSettings:
@@ -131,6 +136,25 @@ class Domain:
         return Path(spec.origin)
 
     @cached_property
+    def server(self) -> ServerSpec:
+        """The domain's tool server, run by this interpreter with what it can import.
+
+        Raises:
+            InputError: The server's file or module is not there.
+        """
+        given = self.settings.server
+        file = self.server_file
+        what = ("-m", given.module) if given.module else (str(file.resolve()),)
+        return ServerSpec(
+            name=self.name,
+            command=(sys.executable, "-s", "-P", *what),
+            env=given.env,
+            mode=given.mode,
+            limits=given.limits,
+            search_path=tuple(str(Path(entry or ".").resolve()) for entry in sys.path),
+        )
+
+    @cached_property
     def hash(self) -> str:
         """SHA-256 over all that decides a session but the task: settings, SQL, policy, server.
 
@@ -140,7 +164,8 @@ class Domain:
         folder = self.server_file.parent
         sources = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*.py")}
         for part in (
-            self.settings.model_dump_json(),
+            # How a session comes to be does not change what it is.
+            self.settings.model_dump_json(exclude={"server": {"mode", "limits"}}),
             self.schema_sql,
             self.seed_sql,
             self.policy,
@@ -211,33 +236,3 @@ def domain_above(path: Path) -> Domain | None:
 def _folder_of(package: str) -> Path:
     # A domain is files on disk: SQLite and the server's process need paths.
     return Path(str(importlib.resources.files(package)))
-
-
-def input_error(
-    error: ValidationError,
-    *,
-    file: Path | str,
-    data: Any = None,
-    task: str | None = None,
-) -> InputError:
-    """The first problem of a pydantic error, as an :class:`InputError` with its place and value."""
-    problem = error.errors(include_url=False)[0]
-    location = [*problem["loc"]]
-    if task is None and len(location) > 1 and location[0] == "tasks" and isinstance(data, dict):
-        try:
-            uid = data["tasks"][location[1]]["uid"]
-        except (KeyError, IndexError, TypeError):
-            uid = None
-        if isinstance(uid, str):
-            task = uid
-    field = ".".join(str(part) for part in location)
-    message = problem["msg"].removeprefix("Value error, ")
-    if problem["type"] == "extra_forbidden":
-        message = "unknown field; take it out or mend its spelling"
-    elif problem["type"] == "missing":
-        message = "is missing; add it"
-    more = error.error_count() - 1
-    if more:
-        message += f" [and {more} more]"
-    value = None if problem["type"] == "missing" else problem.get("input")
-    return InputError(message, file=file, task=task, field=field or None, value=value)

@@ -13,6 +13,9 @@ A tool that answers with an error is neither: that is a normal result, which the
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
 
 
 class InputError(ValueError):
@@ -82,6 +85,37 @@ class StateUnreadable(SandboxFault):
     """The terminal state could not be read: there is nothing to grade."""
 
     phase = "read"
+
+
+def input_error(
+    error: ValidationError,
+    *,
+    file: Path | str,
+    data: Any = None,
+    task: str | None = None,
+    within: str = "",
+) -> InputError:
+    """The first problem of a pydantic error, as an :class:`InputError` with its place and value."""
+    problem = error.errors(include_url=False)[0]
+    location = [*problem["loc"]]
+    if task is None and len(location) > 1 and location[0] == "tasks" and isinstance(data, dict):
+        try:
+            uid = data["tasks"][location[1]]["uid"]
+        except (KeyError, IndexError, TypeError):
+            uid = None
+        if isinstance(uid, str):
+            task = uid
+    field = ".".join(str(part) for part in ([within, *location] if within else location))
+    message = problem["msg"].removeprefix("Value error, ")
+    if problem["type"] == "extra_forbidden":
+        message = "unknown field; take it out or mend its spelling"
+    elif problem["type"] == "missing":
+        message = "is missing; add it"
+    more = error.error_count() - 1
+    if more:
+        message += f" [and {more} more]"
+    value = None if problem["type"] == "missing" else problem.get("input")
+    return InputError(message, file=file, task=task, field=field or None, value=value)
 
 
 def _short(value: object, limit: int = 80) -> str:

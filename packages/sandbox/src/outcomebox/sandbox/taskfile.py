@@ -18,9 +18,8 @@ from outcomebox.sandbox.domain import (
     domain_above,
     domain_names,
     find_domain,
-    input_error,
 )
-from outcomebox.sandbox.errors import InputError
+from outcomebox.sandbox.errors import InputError, input_error
 from outcomebox.sandbox.expect import TableExpect
 from outcomebox.sandbox.image import Image, domain_image, task_image
 from outcomebox.sandbox.task import Task, TaskFile

@@ -23,17 +23,15 @@ import os
 import re
 import sqlite3
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
 
-import anyio
-import anyio.lowlevel
-import anyio.to_thread
 from mcp.types import ToolAnnotations
 
-from outcomebox.sandbox._mcp import MCPServer, ToolError
+from outcomebox.sandbox._mcp import MCPServer, ToolError, serve
 
 __all__ = ["DATABASE_VARIABLE", "NOW_VARIABLE", "SEED_VARIABLE", "ToolError", "ToolServer"]
 
@@ -59,9 +57,9 @@ class ToolServer:
     def __init__(self, name: str, *, instructions: str | None = None) -> None:
         self.name = name
         self._mcp = MCPServer(name, instructions=instructions, log_level="WARNING")
-        self._db: sqlite3.Connection | None = None
-        # Loads what anyio imports on first use, so that a forked session need not; no thread stays.
-        anyio.run(_touch)
+        # One session a process as a rule; those inside the caller's process each have their own.
+        self._process_session = _Session(os.environ)
+        self._own_session: ContextVar[_Session | None] = ContextVar("session", default=None)
 
     def tool(self, *, writes: bool) -> Callable[[_Tool], _Tool]:
         """Register a function as a tool: its docstring and annotations are what the model reads.
@@ -119,26 +117,22 @@ class ToolServer:
         return result
 
     def _die(self, message: str) -> None:
+        session = self._own_session.get()
+        if session is not None:
+            session.hang_up()
+            raise BackendFailed(f"{self.name}: {message}")
         sys.stderr.write(f"{self.name}: {message}\n")
         sys.stderr.flush()
         os._exit(BACKEND_FAILED)
 
     @property
+    def _session(self) -> _Session:
+        return self._own_session.get() or self._process_session
+
+    @property
     def db(self) -> sqlite3.Connection:
         """The session's database (foreign keys on, autocommit outside of a tool call)."""
-        if self._db is None:
-            path = Path(_variable(DATABASE_VARIABLE)).resolve()
-            # mode=rw: a missing file is a fault, never a new empty database.
-            db = sqlite3.connect(
-                f"{path.as_uri()}?mode=rw", uri=True, isolation_level=None, check_same_thread=False
-            )
-            db.row_factory = sqlite3.Row
-            db.execute("PRAGMA foreign_keys = ON")
-            # The file lives as long as the session: it has to outlive the process, not a power cut.
-            db.execute("PRAGMA synchronous = OFF")
-            db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-            self._db = db
-        return self._db
+        return self._session.db
 
     def rows(self, sql: str, *parameters: object) -> list[dict[str, Any]]:
         """All rows of a query, each a dict of column to value."""
@@ -153,23 +147,20 @@ class ToolServer:
         """Run one statement; returns the number of rows it touched."""
         return self.db.execute(sql, parameters).rowcount
 
-    @functools.cached_property
+    @property
     def now(self) -> datetime:
         """The session's frozen clock, in UTC."""
-        moment = datetime.fromisoformat(_variable(NOW_VARIABLE))
-        if moment.tzinfo is None:
-            raise ValueError(f"{NOW_VARIABLE} needs an offset or Z, found {moment.isoformat()}")
-        return moment.astimezone(UTC)
+        return self._session.now
 
     @property
     def now_text(self) -> str:
         """The frozen clock as text, such as ``2026-03-02T09:00:00Z``."""
         return self.now.strftime("%Y-%m-%dT%H:%M:%SZ")
 
-    @functools.cached_property
+    @property
     def seed(self) -> int:
         """The session's seed."""
-        return int(_variable(SEED_VARIABLE))
+        return self._session.seed
 
     def next_id(self, table: str, column: str, prefix: str) -> str:
         """The next free id of the form ``<prefix><number>``: one above the greatest in the table.
@@ -197,28 +188,88 @@ class ToolServer:
         status 74 and one line on standard error.
         """
         logging.getLogger("mcp").setLevel(logging.WARNING)
+        # Sessions are forked where standard input is first touched; all below is one session's own.
+        sys.stdin.readable()
+        self._begin()
+        self._mcp.run(transport)
+
+    async def serve_session(self, env: Mapping[str, str], read: Any, write: Any) -> None:
+        """Serve one session of its own inside this process, over a pair of message streams.
+
+        Args:
+            env: The session's variables, in place of the process's environment.
+            read: Where the client's messages come from.
+            write: Where the answers go.
+
+        Raises:
+            BackendFailed: Its database, clock or seed is missing.
+        """
+        session = _Session(env, hang_up=write.close)
+        token = self._own_session.set(session)
+        try:
+            self._begin()
+            await serve(self._mcp, read, write)
+        finally:
+            session.close()
+            self._own_session.reset(token)
+
+    def _begin(self) -> None:
         try:
             self.db.execute("PRAGMA schema_version")
             self.now, self.seed  # noqa: B018 -- read here so that a bad value ends the start
         except (sqlite3.Error, OSError, ValueError, KeyError) as error:
             self._die(f"cannot start: {error}")
-        self._mcp.run(transport)
 
 
-async def _touch() -> None:
-    for name in ("create_memory_object_stream", "create_task_group", "fail_after", "wrap_file"):
-        getattr(anyio, name)
-    await anyio.lowlevel.checkpoint()
+class BackendFailed(Exception):
+    """The backend of a session inside the caller's process failed: infrastructure, no answer."""
+
+
+class _Session:
+    """What a session's variables say, read when first asked for."""
+
+    def __init__(self, env: Mapping[str, str], hang_up: Callable[[], None] = lambda: None) -> None:
+        self._env = env
+        # What the SDK would turn into an answer of the tool has to be the end of the session.
+        self.hang_up = hang_up
+
+    @functools.cached_property
+    def db(self) -> sqlite3.Connection:
+        path = Path(self._variable(DATABASE_VARIABLE)).resolve()
+        # mode=rw: a missing file is a fault, never a new empty database.
+        db = sqlite3.connect(
+            f"{path.as_uri()}?mode=rw", uri=True, isolation_level=None, check_same_thread=False
+        )
+        db.row_factory = sqlite3.Row
+        db.execute("PRAGMA foreign_keys = ON")
+        # The file lives as long as the session: it has to outlive the process, not a power cut.
+        db.execute("PRAGMA synchronous = OFF")
+        db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        return db
+
+    @functools.cached_property
+    def now(self) -> datetime:
+        moment = datetime.fromisoformat(self._variable(NOW_VARIABLE))
+        if moment.tzinfo is None:
+            raise ValueError(f"{NOW_VARIABLE} needs an offset or Z, found {moment.isoformat()}")
+        return moment.astimezone(UTC)
+
+    @functools.cached_property
+    def seed(self) -> int:
+        return int(self._variable(SEED_VARIABLE))
+
+    def close(self) -> None:
+        if "db" in self.__dict__:
+            self.db.close()
+
+    def _variable(self, name: str) -> str:
+        try:
+            return self._env[name]
+        except KeyError:
+            raise KeyError(f"environment variable {name} is not set") from None
 
 
 def _backend_failed(error: sqlite3.OperationalError) -> bool:
     """Whether an operational error is the storage's fault (and not, say, a syntax error)."""
     primary = cast(int, getattr(error, "sqlite_errorcode", 0)) & 0xFF
     return primary not in {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_READONLY}
-
-
-def _variable(name: str) -> str:
-    try:
-        return os.environ[name]
-    except KeyError:
-        raise KeyError(f"environment variable {name} is not set") from None

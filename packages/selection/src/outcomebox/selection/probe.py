@@ -32,7 +32,12 @@ from outcomebox.rollout import (
     seeder,
 )
 from outcomebox.rollout import Progress as RunProgress
-from outcomebox.sandbox import TaskSet, load_tasks, sandbox
+from outcomebox.sandbox import (
+    TaskSet,
+    load_tasks,
+    sandbox,
+    start_domains,
+)
 from outcomebox.selection.curate import Selection, curate
 from outcomebox.selection.episodes import read_episodes
 from outcomebox.selection.errors import EmptyPoolError, InputError
@@ -132,7 +137,7 @@ async def _run(
             plan = make_plan(tasks, probe.attempts, store)
             async with sandbox() as box:
                 needed = sorted({tasks.by_uid[uid].domain for uid, _ in plan.todo})
-                await box.start([tasks.domains[name] for name in needed])
+                await start_domains(box, [tasks.domains[name] for name in needed])
                 setting = EpisodeSetting(
                     sandbox=box, policy=policy, user=user, seed_of=seeder(probe.seed)
                 )

@@ -1,0 +1,282 @@
+"""The sandbox: supervisors of tool servers, and the processes and connections they give.
+
+It knows nothing of domains or datasets: :mod:`outcomebox.sandbox.session` opens a domain's session
+on it, :mod:`outcomebox.sandbox.world` one of several servers in the ThinkingBox form.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+
+from outcomebox.sandbox.connection import DEFAULT_TOOL_DEADLINE_S, Connection, ToolSpec, connect
+from outcomebox.sandbox.errors import SessionOpenError
+from outcomebox.sandbox.inprocess import connect_in_process
+from outcomebox.sandbox.process import Process, open_process
+from outcomebox.sandbox.servers import ServerSpec
+from outcomebox.sandbox.supervised import Isolation, SupervisedServer, supervise
+
+if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
+# Called in the rehearsal, so that what a server imports for its first call is there for all. No
+# server has it; what it answers does not matter.
+_NO_SUCH_TOOL = "__outcomebox_rehearsal__"
+
+
+@dataclass
+class _Kind:
+    """What is known of a kind of server that has been started."""
+
+    spec: ServerSpec
+    root: Path
+    supervised: SupervisedServer | None
+    tools: Mapping[str, ToolSpec] | None = None
+
+
+@dataclass
+class Sandbox:
+    """Opens processes and connections; made by :func:`sandbox`.
+
+    Attributes:
+        root: Folder of everything that sessions hold; gone when the sandbox closes.
+        notes: What whoever runs it should know: what could not be isolated, and why.
+    """
+
+    root: Path
+    _stack: AsyncExitStack
+    _search_url: str | None = None
+    notes: list[str] = field(default_factory=list)
+    _kinds: dict[str, _Kind] = field(default_factory=dict)
+    _starting: anyio.Lock = field(default_factory=anyio.Lock)
+    _count: int = 0
+
+    async def start(
+        self,
+        spec: ServerSpec,
+        *,
+        rehearse: bool = True,
+        env: Mapping[str, str] | None = None,
+        files: Mapping[str, bytes] | None = None,
+    ) -> None:
+        """Start the supervisor of a server ahead of its first session; a second time is none.
+
+        Has to be called from the task that entered the sandbox; sessions of other servers cannot
+        be opened afterwards.
+
+        Args:
+            spec: The server.
+            rehearse: Open one session for nothing: it tells the server's tools, and what the
+                server imports to serve, which is then there for all. Only for MCP servers.
+            env: Variables of that session.
+            files: Files of that session.
+
+        Raises:
+            SessionOpenError: The server cannot be started.
+        """
+        async with self._starting:
+            if spec.key in self._kinds:
+                return
+            root = self.root / f"{len(self._kinds)}"
+            if spec.wanted_mode == "inprocess":
+                root.mkdir()
+                self._kinds[spec.key] = _Kind(spec, root, None)
+                return
+            kind = await self._supervised(spec, root)
+            if rehearse:
+                reasons = await self._rehearse(kind, env, files)
+                if reasons:
+                    # It starts threads or the like once it serves what it imports only then.
+                    why = "; ".join(reasons)
+                    self.notes.append(f"{spec.name}: each session starts it anew, because {why}")
+                    anew = spec.model_copy(update={"mode": "process"})
+                    kind = await self._supervised(anew, root.with_name(f"{root.name}-process"))
+                    await self._rehearse(kind, env, files)
+            self._kinds[spec.key] = kind
+
+    async def _supervised(self, spec: ServerSpec, root: Path) -> _Kind:
+        supervised = await self._stack.enter_async_context(supervise(spec, root))
+        if supervised.listener is not None:
+            from outcomebox.sandbox.search import search_service
+
+            service = search_service(supervised.listener, url=self._search_url)
+            await self._stack.enter_async_context(service)
+        self.notes += supervised.notes
+        return _Kind(spec, root, supervised)
+
+    async def _rehearse(
+        self, kind: _Kind, env: Mapping[str, str] | None, files: Mapping[str, bytes] | None
+    ) -> list[str]:
+        """Open a session for nothing; returns why sessions can no longer be forked, if so."""
+        supervised = kind.supervised
+        if supervised is None:
+            return []
+        fork = supervised.isolation.mode == "fork"
+        with self._folder(kind, files) as folder, ungrouped():
+            noted = folder / "imports.txt"
+            opening = open_process(
+                supervised,
+                folder,
+                seed=0,
+                env=_placed(env, folder),
+                cwd=kind.spec.cwd,
+                rehearse=noted if fork else None,
+            )
+            async with opening as process, connect(process) as connection:
+                kind.tools = connection.tools
+                await connection.call(_NO_SUCH_TOOL, {}, deadline_s=DEFAULT_TOOL_DEADLINE_S)
+            if not noted.exists():
+                return []
+            modules = list(dict.fromkeys(noted.read_text(encoding="utf-8").split()))
+            return await supervised.warm(modules)
+
+    @property
+    def supervisors(self) -> tuple[int, ...]:
+        """Process ids of the supervisors that run."""
+        found = (kind.supervised for kind in self._kinds.values())
+        return tuple(each.pid for each in found if each is not None)
+
+    def isolation(self, spec: ServerSpec) -> Isolation:
+        """How sessions of a started server are kept apart.
+
+        Raises:
+            SessionOpenError: It was not started.
+        """
+        supervised = self._kind(spec).supervised
+        return Isolation("inprocess") if supervised is None else supervised.isolation
+
+    def tools(self, spec: ServerSpec) -> Mapping[str, ToolSpec]:
+        """All tools of a started server, reserved ones included; empty until it has been asked.
+
+        Raises:
+            SessionOpenError: It was not started.
+        """
+        return self._kind(spec).tools or {}
+
+    @asynccontextmanager
+    async def process(
+        self,
+        spec: ServerSpec,
+        *,
+        seed: int,
+        env: Mapping[str, str] | None = None,
+        files: Mapping[str, bytes] | None = None,
+    ) -> AsyncIterator[Process]:
+        """A fresh process of a started server, in a folder of its own; both gone on exit.
+
+        Args:
+            spec: The server.
+            seed: Its seed.
+            env: More environment variables; ``{folder}`` in a value is the session's folder.
+            files: Content of files in its folder, by name.
+
+        Raises:
+            SessionOpenError: There is no process.
+        """
+        kind = self._kind(spec)
+        if kind.supervised is None:
+            raise SessionOpenError(f"{spec.name} lives in this process and has none of its own")
+        with self._folder(kind, files) as folder, ungrouped():
+            opening = open_process(
+                kind.supervised, folder, seed=seed, env=_placed(env, folder), cwd=spec.cwd
+            )
+            async with opening as process:
+                yield process
+
+    @asynccontextmanager
+    async def connect(
+        self,
+        spec: ServerSpec,
+        *,
+        seed: int,
+        env: Mapping[str, str] | None = None,
+        files: Mapping[str, bytes] | None = None,
+    ) -> AsyncIterator[tuple[Connection, Path, Process | None]]:
+        """A fresh session of a started server: its connection, folder and process.
+
+        Arguments as for :meth:`process`; a server in mode ``inprocess`` has no process.
+
+        Raises:
+            SessionOpenError: The session could not be brought up.
+        """
+        kind = self._kind(spec)
+        with self._folder(kind, files) as folder, ungrouped():
+            variables = _placed(env, folder)
+            if kind.supervised is None:
+                opening = connect_in_process(spec, variables, tools=kind.tools)
+                async with opening as connection:
+                    kind.tools = connection.tools
+                    yield connection, folder, None
+                return
+            started: AbstractAsyncContextManager[Process] = open_process(
+                kind.supervised, folder, seed=seed, env=variables, cwd=spec.cwd
+            )
+            async with started as process, connect(process, tools=kind.tools) as connection:
+                kind.tools = connection.tools
+                yield connection, folder, process
+
+    def _kind(self, spec: ServerSpec) -> _Kind:
+        try:
+            return self._kinds[spec.key]
+        except KeyError:
+            raise SessionOpenError(f"the tool server {spec.name} was not started") from None
+
+    @contextmanager
+    def _folder(self, kind: _Kind, files: Mapping[str, bytes] | None = None) -> Iterator[Path]:
+        self._count += 1
+        folder = kind.root / f"s{self._count}"
+        try:
+            try:
+                folder.mkdir()
+                for name, content in (files or {}).items():
+                    (folder / name).write_bytes(content)
+            except OSError as error:
+                raise SessionOpenError(f"no folder for a session: {error}") from error
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _placed(env: Mapping[str, str] | None, folder: Path) -> dict[str, str]:
+    return {name: value.replace("{folder}", str(folder)) for name, value in (env or {}).items()}
+
+
+@asynccontextmanager
+async def sandbox(*, search_url: str | None = None) -> AsyncIterator[Sandbox]:
+    """A sandbox with a folder of its own; on exit every process and file of it is gone.
+
+    Args:
+        search_url: A real Typesense for servers that want one; without it they get the embedded
+            index.
+    """
+    root = Path(tempfile.mkdtemp(prefix="outcomebox-"))
+    try:
+        with ungrouped():
+            async with AsyncExitStack() as stack:
+                yield Sandbox(root, stack, search_url)
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
+@contextmanager
+def ungrouped() -> Iterator[None]:
+    """Raise what a task group has wrapped as itself where it is the only failure.
+
+    The groups here serve one body; who opens a session wants the body's error, not a group of one.
+    """
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        only: BaseException = group
+        while isinstance(only, BaseExceptionGroup) and len(only.exceptions) == 1:
+            only = only.exceptions[0]
+        if only is group:
+            raise
+        raise only from only.__cause__
