@@ -15,13 +15,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
+import anyio.abc
 
 from outcomebox.sandbox.connection import DEFAULT_TOOL_DEADLINE_S, Connection, ToolSpec, connect
-from outcomebox.sandbox.errors import SessionOpenError
+from outcomebox.sandbox.errors import SandboxFault, SessionOpenError
 from outcomebox.sandbox.inprocess import connect_in_process
 from outcomebox.sandbox.process import Process, open_process
+from outcomebox.sandbox.search import search_service
 from outcomebox.sandbox.servers import ServerSpec
 from outcomebox.sandbox.supervised import Isolation, SupervisedServer, supervise
+from outcomebox.sandbox.ungrouped import ungrouped
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
@@ -51,7 +54,7 @@ class Sandbox:
     """
 
     root: Path
-    _stack: AsyncExitStack
+    _group: anyio.abc.TaskGroup
     _search_url: str | None = None
     notes: list[str] = field(default_factory=list)
     _kinds: dict[str, _Kind] = field(default_factory=dict)
@@ -67,9 +70,6 @@ class Sandbox:
         files: Mapping[str, bytes] | None = None,
     ) -> None:
         """Start the supervisor of a server ahead of its first session; a second time is none.
-
-        Has to be called from the task that entered the sandbox; sessions of other servers cannot
-        be opened afterwards.
 
         Args:
             spec: The server.
@@ -102,14 +102,31 @@ class Sandbox:
             self._kinds[spec.key] = kind
 
     async def _supervised(self, spec: ServerSpec, root: Path) -> _Kind:
-        supervised = await self._stack.enter_async_context(supervise(spec, root))
-        if supervised.listener is not None:
-            from outcomebox.sandbox.search import search_service
+        """A supervised kind, kept by a task of the sandbox until the sandbox ends."""
+        outcome: list[SupervisedServer | BaseException] = []
+        started = anyio.Event()
 
-            service = search_service(supervised.listener, url=self._search_url)
-            await self._stack.enter_async_context(service)
-        self.notes += supervised.notes
-        return _Kind(spec, root, supervised)
+        async def keep() -> None:
+            try:
+                async with supervise(spec, root) as supervised, AsyncExitStack() as stack:
+                    if supervised.listener is not None:
+                        service = search_service(supervised.listener, url=self._search_url)
+                        await stack.enter_async_context(service)
+                    outcome.append(supervised)
+                    started.set()
+                    await anyio.sleep_forever()
+            except SandboxFault as error:
+                if started.is_set():
+                    raise
+                outcome.append(error)
+                started.set()
+
+        self._group.start_soon(keep)
+        await started.wait()
+        if isinstance(outcome[0], BaseException):
+            raise outcome[0]
+        self.notes += outcome[0].notes
+        return _Kind(spec, root, outcome[0])
 
     async def _rehearse(
         self, kind: _Kind, env: Mapping[str, str] | None, files: Mapping[str, bytes] | None
@@ -259,24 +276,10 @@ async def sandbox(*, search_url: str | None = None) -> AsyncIterator[Sandbox]:
     root = Path(tempfile.mkdtemp(prefix="outcomebox-"))
     try:
         with ungrouped():
-            async with AsyncExitStack() as stack:
-                yield Sandbox(root, stack, search_url)
+            async with anyio.create_task_group() as group:
+                try:
+                    yield Sandbox(root, group, search_url)
+                finally:
+                    group.cancel_scope.cancel()
     finally:
         shutil.rmtree(root, ignore_errors=True)
-
-
-@contextmanager
-def ungrouped() -> Iterator[None]:
-    """Raise what a task group has wrapped as itself where it is the only failure.
-
-    The groups here serve one body; who opens a session wants the body's error, not a group of one.
-    """
-    try:
-        yield
-    except BaseExceptionGroup as group:
-        only: BaseException = group
-        while isinstance(only, BaseExceptionGroup) and len(only.exceptions) == 1:
-            only = only.exceptions[0]
-        if only is group:
-            raise
-        raise only from only.__cause__

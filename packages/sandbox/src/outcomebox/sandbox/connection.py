@@ -1,22 +1,23 @@
-"""A connection to one tool server of a session: an MCP client on its process's stdio."""
+"""A connection to one tool server of a session: MCP on its process's standard streams."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import anyio
-from mcp import ClientSession
 
-from outcomebox.sandbox import _mcp
 from outcomebox.sandbox.errors import ServerDied, SessionOpenError, ToolDeadline
 from outcomebox.sandbox.process import Process
-from outcomebox.sandbox.transport import stdio_streams
+from outcomebox.sandbox.rpc import HungUp, LineMessages, Messages, Peer, Refused, peer
 
 OPEN_DEADLINE_S = 60.0
 DEFAULT_TOOL_DEADLINE_S = 20.0
+PROTOCOL_VERSION = "2025-06-18"
+"""What is asked for; every server since has it. What it answers with changes nothing used here."""
 RESERVED = "__reserved__"
 """Prefix of the tools that are the harness's alone."""
 
@@ -69,9 +70,9 @@ class Connection:
         tools: All its tools, reserved ones included, by name; the harness's view.
     """
 
-    def __init__(self, client: ClientSession, process: Process | None) -> None:
+    def __init__(self, end: Peer, process: Process | None) -> None:
         self.tools: Mapping[str, ToolSpec] = {}
-        self._client = client
+        self._end = end
         self._process = process
 
     async def call(
@@ -83,39 +84,83 @@ class Connection:
             ToolDeadline: No answer in time. The connection is of no further use.
             ServerDied: The server ended before it answered.
         """
+        params = {"name": tool, "arguments": arguments}
         try:
             with anyio.fail_after(deadline_s):
-                result = await _mcp.call_tool(self._client, tool, dict(arguments))
+                result = await self._end.request("tools/call", params)
         except TimeoutError:
             raise ToolDeadline(
                 f"tool {tool} gave no answer within {deadline_s:g} s", tool=tool
             ) from None
-        except _mcp.ProtocolError as error:
-            if not _mcp.is_hang_up(error):
-                return ToolResult(str(error), is_error=True)
-            raise ServerDied(await self._obituary(f"in tool {tool}"), tool=tool) from error
-        except (anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
-            raise ServerDied(await self._obituary(f"in tool {tool}"), tool=tool) from error
-        return ToolResult(_mcp.result_text(result), _mcp.result_is_error(result))
+        except Refused as error:
+            return ToolResult(str(error), is_error=True)
+        except HungUp as error:
+            raise ServerDied(await self.obituary(f"in tool {tool}"), tool=tool) from error
+        return ToolResult(_text(result.get("content")), result.get("isError") is True)
+
+    async def initialise(self) -> None:
+        """Shake hands.
+
+        Raises:
+            HungUp: The server is gone.
+            Refused: It wants none of it.
+        """
+        client = {"name": "outcomebox", "version": "0"}
+        await self._end.request(
+            "initialize",
+            {"protocolVersion": PROTOCOL_VERSION, "capabilities": {}, "clientInfo": client},
+        )
+        await self._end.notify("notifications/initialized")
 
     async def list_tools(self) -> dict[str, ToolSpec]:
         """Ask the server for its tools, in its order.
 
         Raises:
             SessionOpenError: It gave no usable list.
+            HungUp: The server is gone.
+            Refused: It answered with an error.
         """
         found: dict[str, ToolSpec] = {}
-        for tool in await _mcp.list_tools(self._client):
-            spec = ToolSpec(*_mcp.tool_fields(tool))
-            if spec.name in found:
-                raise SessionOpenError(f"the tool server lists {spec.name} twice")
-            found[spec.name] = spec
-        return found
+        params: dict[str, Any] = {}
+        while True:
+            page = await self._end.request("tools/list", params)
+            for tool in page.get("tools") or ():
+                spec = _spec(tool)
+                if spec.name in found:
+                    raise SessionOpenError(f"the tool server lists {spec.name} twice")
+                found[spec.name] = spec
+            if not page.get("nextCursor"):
+                return found
+            params = {"cursor": page["nextCursor"]}
 
-    async def _obituary(self, where: str) -> str:
+    async def obituary(self, where: str) -> str:
+        """How the server ended."""
         if self._process is None:
             return f"the server went away {where}"
         return await self._process.obituary(where)
+
+
+def _spec(tool: Any) -> ToolSpec:
+    try:
+        name, schema = tool["name"], tool["inputSchema"]
+        reads = (tool.get("annotations") or {}).get("readOnlyHint") is True
+        return ToolSpec(name, tool.get("description") or "", schema, writes=not reads)
+    except (KeyError, TypeError, AttributeError):
+        raise SessionOpenError(
+            f"the tool server lists what is no tool: {str(tool)[:300]}"
+        ) from None
+
+
+def _text(content: Any) -> str:
+    """All content of a tool result as text; what is not text stands as JSON."""
+    if not isinstance(content, list):
+        return "" if content is None else json.dumps(content, ensure_ascii=False)
+    return "\n".join(
+        item["text"]
+        if isinstance(item, dict) and isinstance(item.get("text"), str)
+        else json.dumps(item, ensure_ascii=False)
+        for item in content
+    )
 
 
 @asynccontextmanager
@@ -131,24 +176,31 @@ async def connect(
     Raises:
         SessionOpenError: It did not answer, or ended.
     """
-    async with (
-        stdio_streams(process.stream) as (read, write),
-        ClientSession(read, write) as client,
-    ):
-        connection = Connection(client, process)
+    async with connect_over(LineMessages(process.stream), process, tools=tools) as connection:
+        yield connection
+
+
+@asynccontextmanager
+async def connect_over(
+    messages: Messages, process: Process | None, *, tools: Mapping[str, ToolSpec] | None
+) -> AsyncIterator[Connection]:
+    """Speak MCP over any messages.
+
+    Raises:
+        SessionOpenError: The other side did not answer, or ended.
+    """
+    async with peer(messages) as end:
+        connection = Connection(end, process)
         try:
             with anyio.fail_after(OPEN_DEADLINE_S):
-                await client.initialize()
+                await connection.initialise()
                 connection.tools = await connection.list_tools() if tools is None else tools
         except TimeoutError:
             raise SessionOpenError(
                 f"the tool server did not answer within {OPEN_DEADLINE_S:.0f} s"
             ) from None
-        except (
-            _mcp.ProtocolError,
-            anyio.ClosedResourceError,
-            anyio.BrokenResourceError,
-        ) as error:
-            words = await process.obituary("while it started")
-            raise SessionOpenError(words) from error
+        except HungUp as error:
+            raise SessionOpenError(await connection.obituary("while it started")) from error
+        except Refused as error:
+            raise SessionOpenError(f"the tool server refused to start: {error}") from error
         yield connection

@@ -18,10 +18,11 @@ from types import ModuleType
 from typing import Any
 
 import anyio
-from mcp import ClientSession
 
-from outcomebox.sandbox.connection import OPEN_DEADLINE_S, Connection, ToolSpec
+from outcomebox.sandbox._mcp import from_session_message, to_session_message
+from outcomebox.sandbox.connection import Connection, ToolSpec, connect_over
 from outcomebox.sandbox.errors import InputError, SessionOpenError
+from outcomebox.sandbox.rpc import HungUp, Message
 from outcomebox.sandbox.servers import ServerSpec
 from outcomebox.sandbox.toolserver import ToolServer
 
@@ -44,33 +45,61 @@ async def connect_in_process(
     server = _server(spec)
     to_server, for_server = anyio.create_memory_object_stream[Any](16)
     to_client, for_client = anyio.create_memory_object_stream[Any](16)
-    failed: list[BaseException] = []
+    failed: list[Exception] = []
+    ended = anyio.Event()
 
     async def serve() -> None:
         try:
             await server.serve_session({**spec.env, **env}, for_server, to_client)
         except Exception as error:  # noqa: BLE001 -- handed to the session it belongs to
             failed.append(error)
-            await to_client.aclose()
+        finally:
+            to_client.close()
+            ended.set()
 
     async with anyio.create_task_group() as group:
         group.start_soon(serve)
+        opening = connect_over(_Memory(to_server, for_client), None, tools=tools)
         try:
-            async with ClientSession(for_client, to_server) as client:
-                connection = Connection(client, None)
-                try:
-                    with anyio.fail_after(OPEN_DEADLINE_S):
-                        await client.initialize()
-                        listed = tools if tools is not None else await connection.list_tools()
-                        connection.tools = listed
-                except Exception as error:
-                    cause = failed[0] if failed else error
-                    raise SessionOpenError(f"the server did not come up: {cause}") from cause
+            async with opening as connection:
                 yield connection
+        except SessionOpenError as error:
+            with anyio.move_on_after(1.0):  # it hangs up before it has told why
+                await ended.wait()
+            if failed:
+                raise SessionOpenError(f"the server did not come up: {failed[0]}") from failed[0]
+            raise error from None
         finally:
             group.cancel_scope.cancel()
             for stream in (to_server, for_server, to_client, for_client):
                 stream.close()
+
+
+class _Memory:
+    """Messages to and from a server in this process."""
+
+    def __init__(self, to_server: Any, for_client: Any) -> None:
+        self._to_server = to_server
+        self._for_client = for_client
+
+    async def send(self, message: Message) -> None:
+        """Send one.
+
+        Raises:
+            HungUp: The server is gone.
+        """
+        try:
+            await self._to_server.send(to_session_message(message))
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
+            raise HungUp from error
+
+    async def received(self) -> AsyncIterator[Message]:
+        """Messages as they come, until the server hangs up."""
+        try:
+            async for message in self._for_client:
+                yield from_session_message(message)
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            return
 
 
 @cache

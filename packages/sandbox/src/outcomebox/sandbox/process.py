@@ -11,6 +11,7 @@ from pathlib import Path
 import anyio
 import anyio.abc
 
+from outcomebox.sandbox.stream import SocketStream
 from outcomebox.sandbox.supervised import Isolation, ServerProcess, SupervisedServer
 
 _LAST_WORDS_S = 2.0
@@ -26,7 +27,7 @@ class Process:
         folder: Its working folder, gone when it ends.
     """
 
-    stream: anyio.abc.UNIXSocketStream
+    stream: anyio.abc.ByteStream
     isolation: Isolation
     folder: Path
     _process: ServerProcess
@@ -114,8 +115,7 @@ async def open_process(
     finally:
         theirs.close()
     try:
-        stream = await anyio.abc.UNIXSocketStream.from_socket(ours)
-        async with stream:
+        async with await SocketStream.of(ours) as stream:
             yield Process(stream, server.isolation, folder, process, server)
     finally:
         with anyio.CancelScope(shield=True):

@@ -256,7 +256,8 @@ class _Unforkable(Exception):
 async def _supervisor(
     spec: ServerSpec, root: Path, *, fork: bool
 ) -> AsyncIterator[SupervisedServer]:
-    root.mkdir(parents=True, exist_ok=True)  # an earlier supervisor has taken it along
+    # An earlier supervisor has taken it along. Blocking for a moment, once a run.
+    root.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240
     ours, theirs = socket.socketpair()
     words = root / f"supervisor-{'fork' if fork else 'process'}.txt"
     try:
@@ -393,7 +394,7 @@ async def _await_ready(
             f"the tool server {spec.name} took over {START_DEADLINE_S:.0f} s to import"
         ) from None
     except (anyio.EndOfStream, anyio.BrokenResourceError):
-        said = words.read_text(errors="replace").strip()[-1500:]
+        said = words.read_text(errors="replace").strip()[-1500:]  # noqa: ASYNC240
         raise SessionOpenError(
             f"the tool server {spec.name} ended while it was imported: {said or 'without a word'}"
         ) from None

@@ -11,7 +11,8 @@ received   ``{"op": "load", ...}`` first (see ``_Order``); ``{"op": "open", "id"
            ``{"op": "warm", "modules": [...]}``
 sent       ``{"ready": true, "unforkable": [...], "confined": {...}, "notes": [...]}`` with
            its listening sockets attached, or ``{"ready": false, "error": TEXT}``;
-           ``{"id": N, "pid": P}`` or ``{"id": N, "error": TEXT}``; ``{"exit": P, "status": S, "cpu_s": T}``;
+           ``{"id": N, "pid": P}`` or ``{"id": N, "error": TEXT}``;
+           ``{"exit": P, "status": S, "cpu_s": T}``;
            ``{"warmed": N, "unforkable": [...]}``
 =========  ==============================================================================
 
@@ -479,7 +480,7 @@ class _Supervisor:
         if isinstance(error, SystemExit):
             status = error.code if isinstance(error.code, int) else int(error.code is not None)
             if isinstance(error.code, str):
-                print(error.code, file=sys.stderr)
+                sys.stderr.write(f"{error.code}\n")
         elif error is not None:
             status = 1
             traceback.print_exception(type(error), error, error.__traceback__)
@@ -513,7 +514,7 @@ class _ImportLog:
     def __init__(self, file: str) -> None:
         self._file = Path(file).open("a", encoding="utf-8")  # noqa: SIM115 -- as long as this
 
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+    def find_spec(self, name: str, *_: Any) -> None:
         self._file.write(f"{name}\n")
         self._file.flush()
 

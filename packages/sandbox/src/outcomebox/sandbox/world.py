@@ -1,15 +1,16 @@
-"""A session in the ThinkingBox form: several tool servers, initialised, asked for effects at the end.
+"""A session in the ThinkingBox form: several tool servers, initialised, asked for effects.
 
 The form keeps three tools of a server for the harness: ``__reserved__init`` takes its part of the
 world state, ``__reserved__geteffects`` tells what is the case at the end, ``__reserved__teardown``
-ends it. They are called from here; the agent sees the tools its scenario lists and reaches no other.
+ends it. They are called from here; the agent sees the tools that its scenario lists, and reaches no
+other.
 """
 
 from __future__ import annotations
 
 import copy
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -71,6 +72,11 @@ class World:
         self._processes = processes
 
     @property
+    def pids(self) -> tuple[int, ...]:
+        """Process ids of its servers; none of those that live in this process."""
+        return tuple(process.pid for process in self._processes)
+
+    @property
     def cpu_s(self) -> float:
         """Seconds of CPU that its servers have used; known once it has ended."""
         return sum(process.cpu_s for process in self._processes)
@@ -98,9 +104,7 @@ class World:
             return unknown_tool(tool, self.tools)
         return await route.connection.call(tool, arguments, deadline_s=deadline_s)
 
-    async def call_server(
-        self, server: str, tool: str, arguments: Mapping[str, Any]
-    ) -> ToolResult:
+    async def call_server(self, server: str, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
         """Call any tool of a server: for the harness and for checks, never for an agent.
 
         Raises:
@@ -169,6 +173,36 @@ class World:
                     await self._reserved(name, TEARDOWN, {})
                 except SandboxFault:
                     continue
+
+
+async def replay_history(
+    world: World, history: Sequence[Mapping[str, Any]], *, builtin: Collection[str] = ()
+) -> tuple[str, ...]:
+    """Make the tool calls of an earlier conversation again, to bring the world to where it was.
+
+    Args:
+        world: A fresh world.
+        history: Its messages, in the ThinkingBox form.
+        builtin: Tools that no server answers; they are passed over, as are calls that failed then.
+
+    Returns:
+        A warning for each call that failed now; the form has the episode go on.
+
+    Raises:
+        ToolFault: A server hung or died.
+    """
+    warnings = []
+    for message in history:
+        calls = message.get("tool_calls") if message.get("T") == "ParallelToolCall" else [message]
+        for call in calls or []:
+            if call.get("T") != "ToolCall" or (call.get("metadata") or {}).get("error"):
+                continue
+            if call["name"] in builtin:
+                continue
+            result = await world.call(call["name"], call.get("arguments") or {})
+            if result.is_error:
+                warnings.append(f"history: {call['name']} failed: {result.text[:300]}")
+    return tuple(warnings)
 
 
 @dataclass(frozen=True, slots=True)
