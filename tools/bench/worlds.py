@@ -17,17 +17,28 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import anyio
+from anyio.streams.buffered import BufferedByteReceiveStream
 from mcp import ClientSession, StdioServerParameters, stdio_client
+from mcp.shared.message import SessionMessage
+from mcp.types import JSONRPCMessage
+from pydantic import TypeAdapter
 
 from outcomebox.eval.replay import LAST_WORDS
 from outcomebox.reward.thinkingbox import CheckGrader, CheckOrder, check_grader, plain_process
-from outcomebox.sandbox import Sandbox, ServerSpec, World, load_servers, open_world, sandbox
+from outcomebox.sandbox import (
+    Process,
+    Sandbox,
+    ServerSpec,
+    load_servers,
+    open_world,
+    sandbox,
+)
 from outcomebox.sandbox.thinkingbox import ThinkingBoxTask, load_thinkingbox
 from outcomebox.sandbox.world import EFFECTS, INIT, TEARDOWN
 
@@ -79,6 +90,33 @@ async def several(count: int, concurrency: int, one: Any) -> float:
         for _ in range(concurrency):
             group.start_soon(work)
     return time.perf_counter() - started
+
+
+@asynccontextmanager
+async def sdk_client(process: Process) -> AsyncIterator[ClientSession]:
+    """The official SDK's client on a live process."""
+    adapter: TypeAdapter[Any] = TypeAdapter(JSONRPCMessage)
+    incoming, read = anyio.create_memory_object_stream[Any](16)
+    write, outgoing = anyio.create_memory_object_stream[Any](16)
+
+    async def receive() -> None:
+        lines = BufferedByteReceiveStream(process.stream)
+        while True:
+            line = await lines.receive_until(b"\n", 1 << 26)
+            await incoming.send(SessionMessage(adapter.validate_json(line)))
+
+    async def send() -> None:
+        async for message in outgoing:
+            text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+            await process.stream.send(text.encode() + b"\n")
+
+    async with incoming, outgoing, anyio.create_task_group() as group:
+        group.start_soon(receive)
+        group.start_soon(send)
+        async with ClientSession(read, write) as client:
+            await client.initialize()
+            yield client
+        group.cancel_scope.cancel()
 
 
 class Bench:
@@ -183,20 +221,25 @@ class Bench:
         return client
 
     async def calls(self, box: Sandbox, into: Times) -> None:
-        """The first golden call, ours and the SDK's own by turns, on one live server."""
+        """The first golden call by turns, ours and the SDK client's, on two forks of one server."""
         index = next(index for index, task in enumerate(self.tasks) if task.golden)
         call = self.tasks[index].golden[0]
-        async with self.world(box, index) as world:
-            direct = _client_of(world, call.server)
+        spec = self.specs[call.server]
+        async with (
+            self.world(box, index) as world,
+            box.process(spec, seed=0) as process,
+            sdk_client(process) as direct,
+        ):
+            config = self.states[index][call.server]
+            await direct.call_tool(INIT, {"config": config})
             await direct.call_tool(call.tool, dict(call.arguments))
             for _ in range(300):
-                for name, make in (
-                    ("call", lambda: world.call(call.tool, call.arguments)),
-                    ("direct", lambda: direct.call_tool(call.tool, dict(call.arguments))),
-                ):
-                    started = time.perf_counter()
-                    await make()
-                    into[name].append(time.perf_counter() - started)
+                started = time.perf_counter()
+                await world.call(call.tool, call.arguments)
+                between = time.perf_counter()
+                await direct.call_tool(call.tool, dict(call.arguments))
+                into["call"].append(between - started)
+                into["direct"].append(time.perf_counter() - between)
 
     async def live(self, box: Sandbox, count: int) -> dict[str, float]:
         """Private memory of many sessions that are open at once and have done their calls."""
@@ -229,7 +272,7 @@ class Bench:
                 {
                     "episodes": part,
                     "processes": sum(_children(pid) for pid in pids),
-                    "descriptors": [len(os.listdir(f"/proc/{pid}/fd")) for pid in pids],
+                    "descriptors": [_open_files(pid) for pid in pids],
                     "private_mb": [round(private_mb(pid), 1) for pid in pids],
                     "files": sum(1 for _ in box.root.rglob("*")),
                 }
@@ -241,14 +284,13 @@ def _times() -> Times:
     return {name: [] for name in ("open", "grade", "episode", "call", "direct")}
 
 
-def _client_of(world: World, server: str) -> Any:
-    # Measured below what we add to it, so past the public face.
-    return world._connections[server]._client  # noqa: SLF001
-
-
 def _children(pid: int) -> int:
     tasks = Path(f"/proc/{pid}/task").glob("*/children")
     return sum(len(task.read_text().split()) for task in tasks)
+
+
+def _open_files(pid: int) -> int:
+    return sum(1 for _ in Path(f"/proc/{pid}/fd").iterdir())
 
 
 def _python_path(spec: ServerSpec) -> dict[str, str]:
@@ -306,7 +348,9 @@ def show(result: Mapping[str, Any]) -> None:
     print(f"{'':26} {'plain':>12} {'ours':>12} {'ratio':>8}")
 
     def line(name: str, theirs: float | None, mine: float, form: str = "10.1f") -> None:
-        ratio = "" if theirs is None else f"{max(theirs, mine) / max(1e-9, min(theirs, mine)):7.1f}x"
+        ratio = (
+            "" if theirs is None else f"{max(theirs, mine) / max(1e-9, min(theirs, mine)):7.1f}x"
+        )
         left = "" if theirs is None else format(theirs, form)
         print(f"{name:26} {left:>12} {format(mine, form):>12} {ratio:>8}")
 
@@ -314,8 +358,10 @@ def show(result: Mapping[str, Any]) -> None:
         for part in ("p50", "p95"):
             theirs = None if plain is None else plain[key][part]
             line(f"{name} {part}, ms", theirs, ours[key][part])
-    for name, key in (("CPU an episode, ms", "cpu_ms_per_episode"), ("episodes a second", "")):
-        key = key or "episodes_per_s"
+    for name, key in (
+        ("CPU an episode, ms", "cpu_ms_per_episode"),
+        ("episodes a second", "episodes_per_s"),
+    ):
         line(name, None if plain is None else plain[key], ours[key], "10.2f")
     call = result["call"]
     line("tool call p50, ms (SDK)", call["direct"]["p50"], call["ours"]["p50"], "10.3f")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from outcomebox.sandbox import (
@@ -92,7 +93,7 @@ async def test_sessions_in_one_process_stay_apart(box: Sandbox) -> None:
         async with open_session(box, domain, domain_image(domain), seed=number) as session:
             for _ in range(3):
                 await session.call("add_box", {"shelf_id": "S-1", "weight": number + 1})
-                await anyio.sleep(0)
+                await anyio.lowlevel.checkpoint()
             state = await session.close()
             found[number] = [(change.new or {})["weight"] for change in state.changes]
 

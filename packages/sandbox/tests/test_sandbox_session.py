@@ -45,8 +45,9 @@ async def box() -> AsyncIterator[Sandbox]:
         yield box
 
 
-def alive(pid: int) -> bool:
+def alive(pid: int | None) -> bool:
     """Whether a process is there and not a zombie."""
+    assert pid is not None
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except FileNotFoundError:
@@ -113,7 +114,8 @@ async def test_a_hung_tool_passes_its_deadline_and_harms_no_other_session(box: S
 async def test_a_dead_server_is_named_with_its_last_words(box: Sandbox, how: str) -> None:
     async with shelf_session(box) as other, shelf_session(box) as session:
         if how == "kill":
-            os.kill(session.pid, signal.SIGKILL)
+            assert session.pid is not None
+        os.kill(session.pid, signal.SIGKILL)
             expected = "was killed by signal 9 in tool die"
         else:
             expected = "ended with status 3 in tool die: last words"

@@ -1,4 +1,4 @@
-"""Sessions in the ThinkingBox form: init, effects, reserved tools, and no way to them for an agent."""
+"""Sessions in the ThinkingBox form: init, effects, and no way to reserved tools for an agent."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ async def test_no_trick_reaches_the_harness(
     box: Sandbox, tool: str, arguments: dict[str, Any]
 ) -> None:
     golden = {"tool": "pay", "parameters": {"source": "a", "target": SECRET, "amount": 5}}
-    config = {"accounts": {"a": 10, "b": 0, SECRET: 0}}
+    config: dict[str, Any] = {"accounts": {"a": 10, "b": 0, SECRET: 0}}
     config |= {"golden_test_case": {"tool_interactions": [golden]}}
     other = {"accounts": {"a": 777}}
     async with opened(box, {"ledger": config}, ("pay", "balance")) as world:
@@ -235,7 +235,10 @@ def test_the_agents_view_has_references_in_place_and_no_titles_at_the_top() -> N
     seen = agent_view(ToolSpec("pay", "", schema, writes=True)).input_schema
     assert seen == {
         "type": "object",
-        "properties": {"money": money, "all": {"type": "array", "items": {**money, "title": "Money"}}},
+        "properties": {
+            "money": money,
+            "all": {"type": "array", "items": {**money, "title": "Money"}},
+        },
     }
     assert schema["title"] == "payArguments"
 

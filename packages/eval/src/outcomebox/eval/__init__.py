@@ -1,4 +1,4 @@
-"""Benchmark runs: replays of golden calls and of their mutations, with verdicts from terminal states."""
+"""Benchmark runs: golden calls and mutations of them, judged by the state they leave."""
 
 from outcomebox.eval.mutations import MutationError, Policy, Variant, parse_policy, variants
 

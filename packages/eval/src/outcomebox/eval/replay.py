@@ -1,4 +1,4 @@
-"""Replaying the golden calls of a ThinkingBox task, or a mutation of them, and grading what is left.
+"""Replaying the golden calls of a ThinkingBox task, or a mutation of them, and grading the end.
 
 No model is asked for anything. A task's own servers are initialised, the calls are made, the
 servers tell their effects, and the task's own check judges them, as it would judge an agent.

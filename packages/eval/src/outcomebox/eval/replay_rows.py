@@ -40,10 +40,8 @@ def read_rows(file: Path) -> dict[Key, Row]:
                 f"line {number} is no row of a replay ({error}); give another --out", file=file
             ) from error
         if missing:
-            raise InputError(
-                f"line {number} is no row of a replay (no {', '.join(missing)}); give another --out",
-                file=file,
-            )
+            words = f"line {number} is no row of a replay (no {', '.join(missing)})"
+            raise InputError(f"{words}; give another --out", file=file)
         found[row["uid"], row["policy"]] = row
     return found
 
@@ -67,7 +65,7 @@ class RowFile:
         self.rows: dict[Key, Row] = dict(kept)
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
-            self._part: TextIO = part_of(file).open("w", encoding="utf-8")  # noqa: SIM115
+            self._part: TextIO = part_of(file).open("w", encoding="utf-8")
             for row in kept.values():
                 self._write(row)
         except OSError as error:

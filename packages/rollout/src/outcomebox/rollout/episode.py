@@ -123,10 +123,10 @@ async def run_episode(
     seed = setting.seed_of(task.uid, repetition)
     started = monotonic()
 
-    def open_session() -> Any:
+    def fresh() -> Any:
         return open_session(setting.sandbox, domain, image, seed=seed, env=setting.session_env)
 
-    async with open_backend(open_session, deadline_s=task.limits.tool_deadline_s) as backend:
+    async with open_backend(fresh, deadline_s=task.limits.tool_deadline_s) as backend:
         started = episode.spent.time("open", started)
         policy = setting.policy.start(EpisodeContext(task, backend.tools, seed, repetition))
         user = setting.user.start(task)

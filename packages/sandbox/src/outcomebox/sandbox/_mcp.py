@@ -40,5 +40,6 @@ def from_session_message(message: Any) -> dict[str, Any]:
 
 async def serve(server: MCPServer, read: Any, write: Any) -> None:
     """Serve one client over a pair of message streams until it closes them."""
-    low: Any = getattr(server, "_lowlevel_server", None) or server._mcp_server  # noqa: SLF001
+    held: Any = server
+    low = getattr(held, "_lowlevel_server", None) or held._mcp_server  # noqa: SLF001
     await low.run(read, write, low.create_initialization_options())

@@ -48,7 +48,7 @@ import sys
 import threading
 import traceback
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -270,7 +270,7 @@ class _Supervisor:
         import asyncio  # noqa: PLC0415 -- after the namespaces, and only where a program is run
 
         reach = self.fork_point
-        sys.stdin = _Stdin(reach)  # type: ignore[assignment]
+        sys.stdin = cast(Any, _Stdin(reach))
         name = "BaseDefaultEventLoopPolicy"
         policy: Any = getattr(asyncio.events, name, None) or getattr(asyncio.events, f"_{name}")
         _before(policy, "new_event_loop", reach)
@@ -295,7 +295,7 @@ class _Supervisor:
             reasons.append(f"it has {threads} threads after its import")
         own = {0, 1, 2, self.control.fileno(), self.wake_read, self.wake_write}
         own |= {self.alive_read, self.alive_write, self.pid_namespace or 0}
-        own |= {item.fileno() for item in (*self.listening, self.selector)}
+        own |= {item.fileno() for item in self.listening} | {self.selector.fileno()}
         folder = Path("/proc/self/fd")
         for entry in sorted(folder.iterdir()) if folder.exists() else ():
             if int(entry.name) in own:
@@ -335,10 +335,10 @@ class _Supervisor:
                     self._reap()
                     continue
                 while True:
-                    item = self.lines.next()
-                    if item is None:
+                    received = self.lines.next()
+                    if received is None:
                         return
-                    self._obey(*item)
+                    self._obey(*received)
                     if self.is_child:
                         return
                     if not self.lines.waiting:

@@ -18,7 +18,7 @@ from typing import Any
 import anyio
 import orjson
 
-from outcomebox.sandbox.box import Sandbox, ungrouped
+from outcomebox.sandbox.box import Sandbox
 from outcomebox.sandbox.connection import (
     DEFAULT_TOOL_DEADLINE_S,
     RESERVED,
@@ -30,6 +30,7 @@ from outcomebox.sandbox.errors import SandboxFault, SessionOpenError, StateUnrea
 from outcomebox.sandbox.process import Process
 from outcomebox.sandbox.servers import ServerSpec
 from outcomebox.sandbox.session import unknown_tool
+from outcomebox.sandbox.ungrouped import ungrouped
 
 INIT, EFFECTS, TEARDOWN = (RESERVED + name for name in ("init", "geteffects", "teardown"))
 HARNESS_DEADLINE_S = 120.0

@@ -1,0 +1,10 @@
+"""!
+scenario: library
+"""
+
+
+def greet(x):
+    """!
+    query: Good morning!
+    """
+    assert "morning" in x.response
