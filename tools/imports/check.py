@@ -55,6 +55,12 @@ CASES = [
     _source("selection", "outcomebox.selection.probe_command"),
     _source("selection", "outcomebox.interpret", name="probe_planted"),
     _source("selection", "outcomebox.rollout", name="probe_planted", allowed=True),
+    _source("eval", "outcomebox.rollout"),
+    _source("eval", "outcomebox.selection"),
+    _source("eval", "outcomebox.interpret"),
+    _source("eval", "outcomebox.reward", allowed=True),
+    _source("eval", "outcomebox.sandbox", allowed=True),
+    _source("eval", "outcomebox.rollout", name="replay_planted", allowed=True),
     # A requirement that nothing here brings is refused ...
     _source("rollout", "jax"),
     # ... and these even where one does: the copy adds them to the resolve.

@@ -36,17 +36,22 @@ def written(folder: Path, text: str) -> Path:
 
 def test_the_form_is_taken_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BANK_ROOT", "/data")
+    monkeypatch.setenv("THINKINGBOX_DATA", "/tbdata")
     found = load_servers(written(tmp_path, THEIRS))
     assert list(found) == ["bank", "script"]
     bank, script = found.values()
     assert bank.command == (sys.executable, "-m", "bank.server")
-    assert bank.env == {"BANK_KEY": "Fake"}
+    assert bank.env == {"BANK_KEY": "Fake", "THINKINGBOX_DATA": "/tbdata"}
     assert (bank.mode, bank.wanted_mode, bank.network) == (None, "fork", "loopback")
     assert script.command[1:] == ("serve.py", "--root", "/data/x", "{other}")
     assert script.cwd == Path("/srv")
 
 
-def test_fields_of_ours_and_another_python(tmp_path: Path) -> None:
+def test_fields_of_ours_and_another_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("THINKINGBOX_DATA", raising=False)
+    monkeypatch.setenv("HOME_OF_ONE", "/one")
     text = """\
 servers:
   one:
@@ -55,6 +60,7 @@ servers:
     limits: {memory_mb: 64, open_files: 32}
     network: host
     clock: "2030-01-01T00:00:00Z"
+    inherit: [HOME_OF_ONE]
   two: {command: ["{python}", "-m", "two"], python: /opt/two/bin/python3.12}
 """
     file = written(tmp_path, text)
@@ -62,6 +68,7 @@ servers:
     assert one.command[0] == "/opt/bin/python3"
     assert (one.wanted_mode, one.limits.memory_mb, one.limits.open_files) == ("process", 64, 32)
     assert (one.network, one.clock) == ("host", "2030-01-01T00:00:00Z")
+    assert (one.env, two.env) == ({"HOME_OF_ONE": "/one"}, {})
     assert two.command[0] == "/opt/two/bin/python3.12"
     assert two.clock == "2020-01-01T00:00:00Z"
     assert one.key != two.key
@@ -96,7 +103,8 @@ def test_what_can_be_forked_is_pythons(command: tuple[str, ...], mode: str) -> N
         ("servers: {a: {command: [x], clock: noon}}", "servers.a.clock.*ISO 8601"),
         ('servers: {a: {command: [x], clock: "2030-01-01T00:00:00"}}', "servers.a.clock.*offset"),
         ("servers: {a: {command: [x], limits: {memory_mb: 1}}}", "servers.a.limits.memory_mb"),
-        ('servers: {a: {command: ["{env[NO_SUCH_NAME]}"]}}', "servers.a.command.*NO_SUCH_NAME"),
+        ('servers: {a: {command: ["{env[NO_SUCH_NAME]}"]}}', "servers.a: names an environ.*NO_SUCH_NAME"),
+        ("servers: {a: {command: [x], inherit: [NO_SUCH_NAME]}}", "servers.a: .*NO_SUCH_NAME"),
         ("server: {}", "server.*unknown field"),
         ("servers: {a: {command: [x]", "not valid YAML"),
     ],

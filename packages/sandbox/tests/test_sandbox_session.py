@@ -115,7 +115,7 @@ async def test_a_dead_server_is_named_with_its_last_words(box: Sandbox, how: str
     async with shelf_session(box) as other, shelf_session(box) as session:
         if how == "kill":
             assert session.pid is not None
-        os.kill(session.pid, signal.SIGKILL)
+            os.kill(session.pid, signal.SIGKILL)
             expected = "was killed by signal 9 in tool die"
         else:
             expected = "ended with status 3 in tool die: last words"

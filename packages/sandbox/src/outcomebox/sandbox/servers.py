@@ -13,6 +13,7 @@
         limits: {memory_mb: 512, open_files: 128}
         network: loopback           # or host
         clock: 2026-01-01T00:00:00Z # frozen, where libfaketime is installed
+        inherit: [LEDGER_HOME]      # variables of the runner's own environment
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -35,6 +36,7 @@ Mode = Literal["fork", "process", "inprocess"]
 """How sessions of a server come to be: forked from a warm parent, each started anew, or (for
 servers of our own) inside the caller's process."""
 
+_DATA = "THINKINGBOX_DATA"
 _PLACE = re.compile(r"\{(python|env\[([^\]]*)\])\}")
 # Flags of the interpreter that take no argument of their own; others make it a plain process.
 _FLAG = re.compile(r"-[bBdEIOPqsSuvx]+\Z")
@@ -135,6 +137,7 @@ class _Process(_Model):
     limits: ServerLimits = Field(default_factory=ServerLimits)
     network: Literal["loopback", "host"] = "loopback"
     clock: str | None = None
+    inherit: Words = ()
 
 
 class _File(BaseModel):
@@ -183,7 +186,7 @@ def _spec(
         return ServerSpec(
             name=name,
             command=command,
-            env=given.env,
+            env={**_inherited(given.inherit), **given.env},
             cwd=given.cwd,
             mode=given.mode,
             limits=given.limits,
@@ -196,11 +199,20 @@ def _spec(
         raise input_error(error, file=file, within=place) from error
     except KeyError as error:
         raise InputError(
-            "the command names an environment variable that is not set; set it",
+            "names an environment variable that is not set; set it",
             file=file,
-            field=f"{place}.command",
+            field=place,
             value=error.args[0],
         ) from error
+
+
+def _inherited(names: Sequence[str]) -> dict[str, str]:
+    """Variables that a server gets from the runner's own environment, by name and no others."""
+    found = {name: os.environ[name] for name in names}
+    # Where the form's own servers look for the data they are shipped with: a folder, no secret.
+    if _DATA in os.environ:
+        found.setdefault(_DATA, os.environ[_DATA])
+    return found
 
 
 def _filled(word: str, python: str) -> str:
