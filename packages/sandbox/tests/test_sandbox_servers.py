@@ -47,9 +47,7 @@ def test_the_form_is_taken_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert script.cwd == Path("/srv")
 
 
-def test_fields_of_ours_and_another_python(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_fields_of_ours_and_another_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("THINKINGBOX_DATA", raising=False)
     monkeypatch.setenv("HOME_OF_ONE", "/one")
     text = """\
@@ -103,7 +101,10 @@ def test_what_can_be_forked_is_pythons(command: tuple[str, ...], mode: str) -> N
         ("servers: {a: {command: [x], clock: noon}}", "servers.a.clock.*ISO 8601"),
         ('servers: {a: {command: [x], clock: "2030-01-01T00:00:00"}}', "servers.a.clock.*offset"),
         ("servers: {a: {command: [x], limits: {memory_mb: 1}}}", "servers.a.limits.memory_mb"),
-        ('servers: {a: {command: ["{env[NO_SUCH_NAME]}"]}}', "servers.a: names an environ.*NO_SUCH_NAME"),
+        (
+            'servers: {a: {command: ["{env[NO_SUCH_NAME]}"]}}',
+            "servers.a: names an environ.*NO_SUCH_NAME",
+        ),
         ("servers: {a: {command: [x], inherit: [NO_SUCH_NAME]}}", "servers.a: .*NO_SUCH_NAME"),
         ("server: {}", "server.*unknown field"),
         ("servers: {a: {command: [x]", "not valid YAML"),

@@ -1,0 +1,39 @@
+"""What a check may ask the runner, and who answers."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeQuestion:
+    """What a check asks a judge model: a system text and a user's text."""
+
+    system: str
+    user: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolQuestion:
+    """A tool of the session that a check wants called after the episode, reserved ones included."""
+
+    server: str
+    tool: str
+    arguments: Mapping[str, Any]
+
+
+Question: TypeAlias = JudgeQuestion | ToolQuestion
+
+Ask: TypeAlias = Callable[[Question], Awaitable[str]]
+"""Answers a check's questions: the judge model's reply, or the text that the tool gave.
+
+It raises :class:`ToolRefusedError` where the check itself may deal with the answer (there is no
+such tool). Any other exception says that something is broken: there will be no verdict unless the
+same question is answered later, whatever the check makes of it.
+"""
+
+
+class ToolRefusedError(Exception):
+    """A tool cannot be called, and the check may know what to do about it."""
