@@ -1,23 +1,21 @@
-"""Hot paths against a plain reference, measured in one run: session open, tool call, grade, parse.
+"""Golden episodes of a bundled domain: ours against the plain way, in one run on one machine.
 
-The reference of a session is the official SDK's own stdio client, which starts the same server as a
-fresh process; that of a tool call is the same call on that client. Grading and parsing are measured
-alone, against the cost of a tool call. Every figure is a median, and each line says the ratio.
+The plain way starts, for each session, the domain's server anew with the official SDK's stdio
+client, and for each check a new interpreter that imports the grader. Both sides make the same calls
+on the same server, several at a time; every figure is of this run.
 
-    ./pants run tools/bench:sessions -- [--sessions 40] [--json]
+    ./pants run tools/bench:sessions -- [--domain retail] [--episodes 200] [--live 256]
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import statistics
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
-from time import perf_counter
-from typing import Any
 
 import anyio
 from mcp import ClientSession, StdioServerParameters, stdio_client
@@ -25,123 +23,153 @@ from mcp import ClientSession, StdioServerParameters, stdio_client
 from outcomebox.interpret import interpret, render
 from outcomebox.rollout.episode import judged
 from outcomebox.sandbox import (
-    Domain,
-    Image,
     Sandbox,
-    Task,
+    Session,
     load_tasks,
     open_session,
     sandbox,
     start_domains,
 )
 from outcomebox.sandbox.toolserver import DATABASE_VARIABLE, NOW_VARIABLE, SEED_VARIABLE
+from tools.bench.harness import Times, add_flags, measure, python_path, report, sdk_client
+
+# What a check in a process of its own comes to: its names, one task, and the states of two files.
+_CHECK = """
+import sys
+from outcomebox.reward import Check, grade
+from outcomebox.sandbox import Task, read_state, terminal_state
+task = Task.model_validate_json(sys.argv[1], strict=False)
+initial = read_state(sys.argv[2])
+state = terminal_state(initial, read_state(sys.argv[3], like=initial))
+print(grade(Check.from_task(task), state, judge=None, transcript=[]).outcome)
+"""
 
 
-async def timed(action: Callable[[], Awaitable[Any]]) -> float:
-    """Seconds that an action takes."""
-    started = perf_counter()
-    await action()
-    return perf_counter() - started
+class Episodes:
+    """The tasks of a domain; see :class:`tools.bench.harness.Bench`."""
 
+    def __init__(self, domain: str) -> None:
+        self.set = load_tasks([domain])
+        self.tasks = self.set.tasks
+        self.domain = self.set.domain(self.tasks[0])
+        for task in self.tasks:
+            self.set.image(task)
 
-async def reference(domain: Domain, image: Image, task: Task, sessions: int) -> dict[str, float]:
-    """A fresh stdio process a session, as the SDK starts it."""
-    opened, calls = [], []
-    call = task.golden[0]
-    for _ in range(sessions):
+    @asynccontextmanager
+    async def sides(self, box: Sandbox) -> AsyncIterator[None]:
+        """Start the domain's server."""
+        await start_domains(box, [self.domain])
+        yield
+
+    @asynccontextmanager
+    async def _session(self, box: Sandbox, number: int) -> AsyncIterator[Session]:
+        image = self.set.image(self.tasks[number % len(self.tasks)])
+        async with open_session(box, self.domain, image, seed=number) as session:
+            yield session
+
+    async def ours(self, box: Sandbox, number: int, into: Times) -> None:
+        """A forked session; the verdict in this process."""
+        task = self.tasks[number % len(self.tasks)]
+        started = time.perf_counter()
+        async with self._session(box, number) as session:
+            into["open"].append(time.perf_counter() - started)
+            for call in task.golden:
+                await session.call(call.tool, call.arguments)
+            state = await session.close()
+        began = time.perf_counter()
+        verdict = judged(task, state, None, [])
+        ended = time.perf_counter()
+        into["grade"].append(ended - began)
+        into["episode"].append(ended - started)
+        if verdict.outcome != "passed":
+            raise AssertionError(f"{task.uid}: {verdict}")
+
+    async def plain(self, number: int, into: Times) -> None:
+        """A server started anew, and a check in a new interpreter."""
+        task = self.tasks[number % len(self.tasks)]
+        started = time.perf_counter()
         with tempfile.TemporaryDirectory() as folder:
             database = Path(folder) / "database.sqlite"
-            database.write_bytes(image.data)
-            parameters = StdioServerParameters(
-                command=sys.executable,
-                args=["-m", domain.settings.server.module or ""],
-                env={
-                    DATABASE_VARIABLE: str(database),
-                    NOW_VARIABLE: domain.settings.now,
-                    SEED_VARIABLE: "0",
-                    "PYTHONPATH": ":".join(sys.path),
-                },
-            )
-            started = perf_counter()
+            before = Path(folder) / "before.sqlite"
+            for copy in (before, database):
+                copy.write_bytes(self.set.image(task).data)
             async with (
-                stdio_client(parameters) as (read, write),
+                stdio_client(self._parameters(database)) as (read, write),
                 ClientSession(read, write) as client,
             ):
                 await client.initialize()
-                opened.append(perf_counter() - started)
-                await client.call_tool(call.tool, dict(call.arguments))
-                calls += [
-                    await timed(lambda: client.call_tool(call.tool, dict(call.arguments)))
-                    for _ in range(20)
-                ]
-    return {"open": statistics.median(opened), "call": statistics.median(calls)}
+                await client.list_tools()
+                into["open"].append(time.perf_counter() - started)
+                for call in task.golden:
+                    await client.call_tool(call.tool, dict(call.arguments))
+            began = time.perf_counter()
+            given = (task.model_dump_json(), str(before), str(database))
+            check = [sys.executable, "-c", _CHECK, *given]
+            done = await anyio.run_process(check, env=python_path(check))
+        ended = time.perf_counter()
+        into["grade"].append(ended - began)
+        into["episode"].append(ended - started)
+        if done.stdout.decode().strip() != "passed":
+            raise AssertionError(f"{task.uid}: {done.stdout.decode()}")
 
+    def _parameters(self, database: Path) -> StdioServerParameters:
+        command = self.domain.server.command
+        env = {NOW_VARIABLE: self.domain.settings.now, SEED_VARIABLE: "0"}
+        return StdioServerParameters(
+            command=command[0],
+            args=list(command[1:]),
+            env={DATABASE_VARIABLE: str(database), **env, **python_path(command)},
+        )
 
-async def ours(
-    box: Sandbox, domain: Domain, image: Image, task: Task, sessions: int
-) -> dict[str, float]:
-    """Forked sessions, and what follows a call."""
-    opened, calls, closed, graded, parsed = [], [], [], [], []
-    call = task.golden[0]
-    for _ in range(sessions):
-        started = perf_counter()
-        async with open_session(box, domain, image, seed=0) as session:
-            opened.append(perf_counter() - started)
-            await session.call(call.tool, call.arguments)
-            calls += [
-                await timed(lambda: session.call(call.tool, call.arguments)) for _ in range(20)
-            ]
-            for golden in task.golden:
-                await session.call(golden.tool, golden.arguments)
-            started = perf_counter()
-            state = await session.close()
-            closed.append(perf_counter() - started)
-            started = perf_counter()
-            judged(task, state, None, [])
-            graded.append(perf_counter() - started)
-            tools = [tool.openai() for tool in session.tools]
-            text = render(
-                reasoning="x" * 200, content=None, tool_calls=[(call.tool, call.arguments)]
-            )
-            started = perf_counter()
-            interpret(text, tools=tools, prompt_state="assistant_start")
-            parsed.append(perf_counter() - started)
-    names = ("open", "call", "close", "grade", "parse")
-    return dict(
-        zip(names, map(statistics.median, (opened, calls, closed, graded, parsed)), strict=True)
-    )
+    async def calls(self, box: Sandbox, into: Times) -> None:
+        """The first golden call by turns, ours and the SDK client's, on two forks of one server."""
+        call = self.tasks[0].golden[0]
+        env = {NOW_VARIABLE: self.domain.settings.now, SEED_VARIABLE: "0"}
+        env[DATABASE_VARIABLE] = "{folder}/database.sqlite"
+        files = {"database.sqlite": self.set.image(self.tasks[0]).data}
+        async with (
+            self._session(box, 0) as session,
+            box.process(self.domain.server, seed=0, env=env, files=files) as process,
+            sdk_client(process) as direct,
+        ):
+            await direct.call_tool(call.tool, dict(call.arguments))
+            for _ in range(300):
+                started = time.perf_counter()
+                await session.call(call.tool, call.arguments)
+                between = time.perf_counter()
+                await direct.call_tool(call.tool, dict(call.arguments))
+                into["call"].append(between - started)
+                into["direct"].append(time.perf_counter() - between)
 
+    @asynccontextmanager
+    async def live(self, box: Sandbox, number: int) -> AsyncIterator[Sequence[int]]:
+        """A session that has made its calls."""
+        async with self._session(box, number) as session:
+            for call in self.tasks[number % len(self.tasks)].golden:
+                await session.call(call.tool, call.arguments)
+            yield [] if session.pid is None else [session.pid]
 
-async def measure(sessions: int) -> dict[str, Any]:
-    """Both sides, interleaved in one process."""
-    tasks = load_tasks(["retail"])
-    task = max(tasks.tasks, key=lambda task: len(task.golden))
-    domain, image = tasks.domain(task), tasks.image(task)
-    plain = await reference(domain, image, task, max(3, sessions // 10))
-    async with sandbox() as box:
-        await start_domains(box, [domain])
-        forked = await ours(box, domain, image, task, sessions)
-    return {"reference": plain, "outcomebox": forked}
+    def parse_ms(self) -> float:
+        """Milliseconds to read a turn of 200 characters of reasoning and one call; a median."""
+        call = self.tasks[0].golden[0]
+        text = render(reasoning="x" * 200, content=None, tool_calls=[(call.tool, call.arguments)])
+        spent = []
+        for _ in range(200):
+            started = time.perf_counter()
+            interpret(text, tools=[], prompt_state="assistant_start")
+            spent.append(time.perf_counter() - started)
+        return 1e3 * sorted(spent)[100]
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sessions", type=int, default=40, help="sessions to open (default 40)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--domain", default="retail", help="a bundled domain (default retail)")
+    add_flags(parser)
     given = parser.parse_args()
-    result = anyio.run(measure, given.sessions)
-    if given.json:
-        print(json.dumps(result))
-        return
-    plain, forked = result["reference"], result["outcomebox"]
-    for name, value in forked.items():
-        against = plain.get(name, plain["call"])
-        what = "fresh stdio process" if name in plain else "one tool call there"
-        print(
-            f"{name:6} {value * 1e3:8.2f} ms   {against / value:6.1f} x   against {what} "
-            f"({against * 1e3:.2f} ms)"
-        )
+    bench = Episodes(given.domain)
+    result = anyio.run(measure, bench, given, sandbox())
+    report({**result, "parse_ms": bench.parse_ms()}, given.json)
 
 
 if __name__ == "__main__":

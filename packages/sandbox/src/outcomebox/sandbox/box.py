@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 _NO_SUCH_TOOL = "__outcomebox_rehearsal__"
 
 
+# Sessions that note what they import, at most.
+_LESSONS = 16
+
+
 @dataclass
 class _Kind:
     """What is known of a kind of server that has been started."""
@@ -42,6 +46,17 @@ class _Kind:
     root: Path
     supervised: SupervisedServer | None
     tools: Mapping[str, ToolSpec] | None = None
+    lessons: int = _LESSONS
+    known: set[str] = field(default_factory=set)
+
+    @property
+    def learns(self) -> bool:
+        """Whether the next session is to note what it imports."""
+        return (
+            self.supervised is not None
+            and self.supervised.isolation.mode == "fork"
+            and self.lessons > 0
+        )
 
 
 @dataclass
@@ -74,7 +89,7 @@ class Sandbox:
         Args:
             spec: The server.
             rehearse: Open one session for nothing: it tells the server's tools, and what the
-                server imports to serve, which is then there for all. Only for MCP servers.
+                server imports to serve, which is then there for all. For MCP servers only.
             env: Variables of that session.
             files: Files of that session.
 
@@ -91,14 +106,7 @@ class Sandbox:
                 return
             kind = await self._supervised(spec, root)
             if rehearse:
-                reasons = await self._rehearse(kind, env, files)
-                if reasons:
-                    # It starts threads or the like once it serves what it imports only then.
-                    why = "; ".join(reasons)
-                    self.notes.append(f"{spec.name}: each session starts it anew, because {why}")
-                    anew = spec.model_copy(update={"mode": "process"})
-                    kind = await self._supervised(anew, root.with_name(f"{root.name}-process"))
-                    await self._rehearse(kind, env, files)
+                await self._rehearse(kind, env, files)
             self._kinds[spec.key] = kind
 
     async def _supervised(self, spec: ServerSpec, root: Path) -> _Kind:
@@ -130,29 +138,10 @@ class Sandbox:
 
     async def _rehearse(
         self, kind: _Kind, env: Mapping[str, str] | None, files: Mapping[str, bytes] | None
-    ) -> list[str]:
-        """Open a session for nothing; returns why sessions can no longer be forked, if so."""
-        supervised = kind.supervised
-        if supervised is None:
-            return []
-        fork = supervised.isolation.mode == "fork"
-        with self._folder(kind, files) as folder, ungrouped():
-            noted = folder / "imports.txt"
-            opening = open_process(
-                supervised,
-                folder,
-                seed=0,
-                env=_placed(env, folder),
-                cwd=kind.spec.cwd,
-                rehearse=noted if fork else None,
-            )
-            async with opening as process, connect(process) as connection:
-                kind.tools = connection.tools
-                await connection.call(_NO_SUCH_TOOL, {}, deadline_s=DEFAULT_TOOL_DEADLINE_S)
-            if not noted.exists():
-                return []
-            modules = list(dict.fromkeys(noted.read_text(encoding="utf-8").split()))
-            return await supervised.warm(modules)
+    ) -> None:
+        """Open a session for nothing: it tells the tools, and what it imports to serve them."""
+        async with self._session(kind, seed=0, env=env, files=files) as (connection, _, _):
+            await connection.call(_NO_SUCH_TOOL, {}, deadline_s=DEFAULT_TOOL_DEADLINE_S)
 
     @property
     def supervisors(self) -> tuple[int, ...]:
@@ -223,21 +212,47 @@ class Sandbox:
         Raises:
             SessionOpenError: The session could not be brought up.
         """
-        kind = self._kind(spec)
+        async with self._session(self._kind(spec), seed=seed, env=env, files=files) as session:
+            yield session
+
+    @asynccontextmanager
+    async def _session(
+        self,
+        kind: _Kind,
+        *,
+        seed: int,
+        env: Mapping[str, str] | None,
+        files: Mapping[str, bytes] | None,
+    ) -> AsyncIterator[tuple[Connection, Path, Process | None]]:
         with self._folder(kind, files) as folder, ungrouped():
             variables = _placed(env, folder)
             if kind.supervised is None:
-                opening = connect_in_process(spec, variables, tools=kind.tools)
+                opening = connect_in_process(kind.spec, variables, tools=kind.tools)
                 async with opening as connection:
                     kind.tools = connection.tools
                     yield connection, folder, None
                 return
+            learning = kind.learns
+            noted = folder / "imports.txt"
             started: AbstractAsyncContextManager[Process] = open_process(
-                kind.supervised, folder, seed=seed, env=variables, cwd=spec.cwd
+                kind.supervised,
+                folder,
+                seed=seed,
+                env=variables,
+                cwd=kind.spec.cwd,
+                note=noted if learning else None,
             )
             async with started as process, connect(process, tools=kind.tools) as connection:
                 kind.tools = connection.tools
                 yield connection, folder, process
+            if learning and noted.exists():
+                names = dict.fromkeys(noted.read_text(encoding="utf-8").split())
+                new = [name for name in names if name not in kind.known]
+                kind.known.update(new)
+                # Two in a row that need nothing new: the rest will not either.
+                kind.lessons = kind.lessons - 1 if new else min(kind.lessons, 2) - 1
+                if new:
+                    await kind.supervised.warm(new)
 
     def _kind(self, spec: ServerSpec) -> _Kind:
         try:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import json
+import math
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
@@ -18,12 +20,13 @@ from types import ModuleType
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 
-from outcomebox.sandbox._mcp import from_session_message, to_session_message
 from outcomebox.sandbox.connection import Connection, ToolSpec, connect_over
 from outcomebox.sandbox.errors import InputError, SessionOpenError
 from outcomebox.sandbox.rpc import HungUp, Message
 from outcomebox.sandbox.servers import ServerSpec
+from outcomebox.sandbox.serving import BackendFailed
 from outcomebox.sandbox.toolserver import ToolServer
 
 
@@ -42,64 +45,42 @@ async def connect_in_process(
         InputError: The module has no such server.
         SessionOpenError: The server did not come up.
     """
-    server = _server(spec)
-    to_server, for_server = anyio.create_memory_object_stream[Any](16)
-    to_client, for_client = anyio.create_memory_object_stream[Any](16)
-    failed: list[Exception] = []
-    ended = anyio.Event()
-
-    async def serve() -> None:
-        try:
-            await server.serve_session({**spec.env, **env}, for_server, to_client)
-        except Exception as error:  # noqa: BLE001 -- handed to the session it belongs to
-            failed.append(error)
-        finally:
-            to_client.close()
-            ended.set()
-
-    async with anyio.create_task_group() as group:
-        group.start_soon(serve)
-        opening = connect_over(_Memory(to_server, for_client), None, tools=tools)
-        try:
-            async with opening as connection:
+    try:
+        with _server(spec).session({**spec.env, **env}) as answer:
+            async with connect_over(_Here(answer), None, tools=tools) as connection:
                 yield connection
-        except SessionOpenError as error:
-            with anyio.move_on_after(1.0):  # it hangs up before it has told why
-                await ended.wait()
-            if failed:
-                raise SessionOpenError(f"the server did not come up: {failed[0]}") from failed[0]
-            raise error from None
-        finally:
-            group.cancel_scope.cancel()
-            for stream in (to_server, for_server, to_client, for_client):
-                stream.close()
+    except BackendFailed as error:
+        raise SessionOpenError(f"the server did not come up: {error}") from error
 
 
-class _Memory:
-    """Messages to and from a server in this process."""
+class _Here:
+    """Messages to a server in this process, each answered when it is sent."""
 
-    def __init__(self, to_server: Any, for_client: Any) -> None:
-        self._to_server = to_server
-        self._for_client = for_client
+    def __init__(self, answer: Callable[[Any], Message | None]) -> None:
+        self._answer = answer
+        self._give, self._take = anyio.create_memory_object_stream[Message](math.inf)
 
     async def send(self, message: Message) -> None:
         """Send one.
 
         Raises:
-            HungUp: The server is gone.
+            HungUp: Its backend has failed.
         """
+        await anyio.lowlevel.checkpoint()
         try:
-            await self._to_server.send(to_session_message(message))
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
+            # As it comes over a line: a server may not hold on to the caller's own objects.
+            told = self._answer(json.loads(json.dumps(message)))
+        except BackendFailed as error:
+            self._give.close()
             raise HungUp from error
+        if told is not None:
+            self._give.send_nowait(told)
 
     async def received(self) -> AsyncIterator[Message]:
         """Messages as they come, until the server hangs up."""
-        try:
-            async for message in self._for_client:
-                yield from_session_message(message)
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-            return
+        with self._take, self._give:
+            async for message in self._take:
+                yield message
 
 
 @cache

@@ -83,7 +83,7 @@ async def open_process(
     seed: int,
     env: Mapping[str, str],
     cwd: Path | None = None,
-    rehearse: Path | None = None,
+    note: Path | None = None,
 ) -> AsyncIterator[Process]:
     """A fresh process of a supervised server; killed on exit.
 
@@ -93,7 +93,7 @@ async def open_process(
         seed: Seed of its ``random``, where it is Python's.
         env: More environment variables.
         cwd: Where it stands; ``folder`` without it.
-        rehearse: File in which to note the modules it imports.
+        note: File in which to note the modules it imports.
 
     Raises:
         SessionOpenError: There is no process.
@@ -107,7 +107,7 @@ async def open_process(
                 seed=seed,
                 stdio=theirs.fileno(),
                 stderr=stderr.fileno(),
-                rehearse=rehearse,
+                note=note,
             )
     except BaseException:
         ours.close()

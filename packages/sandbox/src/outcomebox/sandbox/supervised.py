@@ -92,6 +92,7 @@ class SupervisedServer:
         self._next_id = 0
         self._opened: dict[int, _Opened] = {}
         self._live: dict[int, ServerProcess] = {}
+        self._warming = anyio.Lock()
         self._warmed: _Opened | None = None
         self._lost: str | None = None
 
@@ -108,7 +109,7 @@ class SupervisedServer:
         seed: int,
         stdio: int,
         stderr: int,
-        rehearse: Path | None = None,
+        note: Path | None = None,
     ) -> ServerProcess:
         """A fresh process whose standard input and output are ``stdio``.
 
@@ -120,7 +121,7 @@ class SupervisedServer:
             seed: Seed of its ``random``, where it is Python's.
             stdio: A socket's descriptor.
             stderr: A file's descriptor.
-            rehearse: File in which to note the modules it imports from then on.
+            note: File in which to note the modules it imports from then on.
 
         Raises:
             SessionOpenError: The supervisor is gone or could not fork.
@@ -129,8 +130,8 @@ class SupervisedServer:
         self._next_id += 1
         opened = self._opened[number] = _Opened()
         order = {"op": "open", "id": number, "env": dict(env), "cwd": str(cwd), "seed": seed}
-        noted = None if rehearse is None else str(rehearse)
-        await self.send({**order, "rehearse": noted, "descriptors": 2}, [stdio, stderr])
+        noted = None if note is None else str(note)
+        await self.send({**order, "note": noted, "descriptors": 2}, [stdio, stderr])
         await opened.done.wait()
         if opened.process is None:
             raise SessionOpenError(f"no session process: {opened.error}")
@@ -145,21 +146,18 @@ class SupervisedServer:
                 return  # the supervisor's end is its children's end
         await process.ended.wait()
 
-    async def warm(self, modules: list[str]) -> list[str]:
-        """Import some modules where sessions fork from.
-
-        Returns:
-            Why sessions can no longer be forked; empty if they can.
+    async def warm(self, modules: list[str]) -> None:
+        """Import some modules where sessions fork from, if sessions can be forked after that.
 
         Raises:
             SessionOpenError: The supervisor is gone.
         """
-        warmed = self._warmed = _Opened()
-        await self.send({"op": "warm", "modules": modules})
-        await warmed.done.wait()
-        if warmed.error is not None:
-            raise SessionOpenError(warmed.error)
-        return warmed.reasons
+        async with self._warming:
+            warmed = self._warmed = _Opened()
+            await self.send({"op": "warm", "modules": modules})
+            await warmed.done.wait()
+            if warmed.error is not None:
+                raise SessionOpenError(warmed.error)
 
     async def send(self, order: Mapping[str, Any], descriptors: list[int] | None = None) -> None:
         """Send an order, with some descriptors."""
@@ -185,7 +183,6 @@ class SupervisedServer:
                 process.ended.set()
             elif "warmed" in message:
                 if self._warmed is not None:
-                    self._warmed.reasons = message["unforkable"]
                     self._warmed.done.set()
             else:
                 opened = self._opened.pop(message["id"])
@@ -208,7 +205,6 @@ class _Opened:
     done: anyio.Event = field(default_factory=anyio.Event)
     process: ServerProcess | None = None
     error: str | None = None
-    reasons: list[str] = field(default_factory=list)
 
 
 @asynccontextmanager

@@ -6,14 +6,14 @@ server is pinned to. Messages are JSON, one a line:
 
 =========  ==============================================================================
 received   ``{"op": "load", ...}`` first (see ``_Order``); ``{"op": "open", "id": N,
-           "env": {...}, "cwd": DIR, "seed": N, "rehearse": FILE}`` with two descriptors
+           "env": {...}, "cwd": DIR, "seed": N, "note": FILE}`` with two descriptors
            attached (the session's stdio, its standard error); ``{"op": "kill", "pid": P}``;
            ``{"op": "warm", "modules": [...]}``
 sent       ``{"ready": true, "unforkable": [...], "confined": {...}, "notes": [...]}`` with
            its listening sockets attached, or ``{"ready": false, "error": TEXT}``;
            ``{"id": N, "pid": P}`` or ``{"id": N, "error": TEXT}``;
            ``{"exit": P, "status": S, "cpu_s": T}``;
-           ``{"warmed": N, "unforkable": [...]}``
+           ``{"warmed": true}``
 =========  ==============================================================================
 
 Where it forks: the program is executed as ``python`` itself would, as ``__main__``, until it first
@@ -56,6 +56,7 @@ _CLONE_NEWUSER = 0x10000000
 _CLONE_NEWPID = 0x20000000
 _CLONE_NEWNET = 0x40000000
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
+_MADV_COLLAPSE, _HUGE_PAGE = 25, 2 << 20
 _MAX_DESCRIPTORS = 64
 
 
@@ -137,6 +138,7 @@ class _Supervisor:
             os.set_blocking(descriptor, False)
         self.confined: dict[str, Any] = {"network": False, "processes": False, "reason": ""}
         self.pid_namespace: int | None = None
+        self.shared_bytes = 0
 
     # -- the supervisor's own life ---------------------------------------------------------
 
@@ -235,6 +237,9 @@ class _Supervisor:
             flags = struct.unpack("16sh", fcntl.ioctl(probe, _SIOCGIFFLAGS, request))[1]
             fcntl.ioctl(probe, _SIOCSIFFLAGS, struct.pack("16sh", b"lo", flags | _IFF_UP))
         self.confined["network"] = True
+        # Nobody can be reached whose certificate could be verified, and clients that read all
+        # certificates of the world for each request spend more on that than on the session.
+        os.environ.setdefault("SSL_CERT_DIR", self.order["root"])
 
     def _new_pid_namespace(self) -> None:
         """Make the next fork the first process of a namespace: its end is the end of all in it."""
@@ -324,8 +329,7 @@ class _Supervisor:
             item.close()
         self.listening = []
         if self.order["fork"]:
-            gc.collect()
-            gc.freeze()  # keeps the collector from writing to, and so copying, the shared pages
+            self._settle()
         self.selector.register(self.control, selectors.EVENT_READ)
         self.selector.register(self.wake_read, selectors.EVENT_READ)
         while True:
@@ -353,17 +357,31 @@ class _Supervisor:
             self._open(order, descriptors)
 
     def _warm(self, modules: list[str]) -> None:
-        """Import what the rehearsal needed, so that sessions find it there."""
-        done = 0
-        for name in modules:
-            # A module that a running server may import, but that cannot be imported like this, is
-            # left to each session, which imports it as it always would.
-            with contextlib.suppress(Exception):
-                importlib.import_module(name)
-                done += 1
+        """Import what a session needed, so that later ones find it there, unless it does harm."""
+        if self._harmless(modules):
+            _import(modules)
+            self._settle()
+        self._send({"warmed": True})
+
+    def _settle(self) -> None:
+        """Make the memory that sessions will share cheap to share."""
         gc.collect()
-        gc.freeze()
-        self._send({"warmed": done, "unforkable": self._unforkable()})
+        gc.freeze()  # keeps the collector from writing to, and so copying, the shared pages
+        self.shared_bytes = _data_bytes()
+        if self.libc is not None:
+            _collapse(self.libc.madvise)
+
+    def _harmless(self, modules: list[str]) -> bool:
+        """Whether a fork that imports these could still be forked; tried in one that ends then."""
+        try:
+            self._new_pid_namespace()
+            pid = os.fork()
+        except OSError:
+            return False
+        if pid == 0:
+            _import(modules)
+            os._exit(len(self._unforkable()) > 0)
+        return os.waitpid(pid, 0)[1] == 0
 
     def _reap(self) -> None:
         while True:
@@ -460,8 +478,8 @@ class _Supervisor:
         sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
         sys.__stdin__, sys.__stdout__ = sys.stdin, sys.stdout  # type: ignore[misc]
         random.seed(order["seed"])
-        if order.get("rehearse"):
-            sys.meta_path.insert(0, _ImportLog(order["rehearse"]))
+        if order.get("note"):
+            sys.meta_path.insert(0, _ImportLog(order["note"]))
 
     def _limit(self) -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -471,7 +489,7 @@ class _Supervisor:
         memory = self.order.get("memory")
         if memory:
             # Private writable memory, not address space: runtimes reserve far more than they use.
-            limit = memory + (_data_bytes() if self.order["fork"] else 0)
+            limit = memory + self.shared_bytes
             resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 
     def _finish_child(self, error: BaseException | None) -> None:
@@ -519,6 +537,14 @@ class _ImportLog:
         self._file.flush()
 
 
+def _import(modules: list[str]) -> None:
+    for name in modules:
+        # One that a running server may import, but that cannot be imported like this, is left to
+        # each session, which imports it as it always would.
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
+
+
 def _before(owner: Any, name: str, action: Any) -> None:
     original = getattr(owner, name)
 
@@ -552,6 +578,24 @@ def _listen(port: int) -> socket.socket | None:
         return None
     listener.listen(512)
     return listener
+
+
+def _collapse(madvise: Any) -> None:
+    """Put private memory into huge pages where it fits: a fork copies the tables of all pages.
+
+    Best effort: a kernel that cannot or will not says so, and nothing is lost.
+    """
+    maps = Path("/proc/self/maps")
+    if not maps.exists():
+        return
+    madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    for line in maps.read_text().splitlines():
+        place, access, *_, inode = line.split()[:5]
+        if access[1] == "w" and access[3] == "p" and inode == "0":
+            start, end = (int(part, 16) for part in place.split("-"))
+            first = -(-start // _HUGE_PAGE) * _HUGE_PAGE
+            for at in range(first, end - _HUGE_PAGE + 1, _HUGE_PAGE):
+                madvise(at, _HUGE_PAGE, _MADV_COLLAPSE)
 
 
 def _data_bytes() -> int:

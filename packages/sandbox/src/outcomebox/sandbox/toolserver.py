@@ -18,20 +18,21 @@ from __future__ import annotations
 import functools
 import inspect
 import json
-import logging
 import os
 import re
 import sqlite3
 import sys
-from collections.abc import Callable, Mapping
-from contextvars import ContextVar
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from mcp.types import ToolAnnotations
 
-from outcomebox.sandbox._mcp import MCPServer, ToolError, serve
+from outcomebox.sandbox._mcp import MCPServer, ToolError
+from outcomebox.sandbox.serving import Answers, BackendFailed, serve_lines
 
 __all__ = ["DATABASE_VARIABLE", "NOW_VARIABLE", "SEED_VARIABLE", "ToolError", "ToolServer"]
 
@@ -56,7 +57,8 @@ class ToolServer:
 
     def __init__(self, name: str, *, instructions: str | None = None) -> None:
         self.name = name
-        self._mcp = MCPServer(name, instructions=instructions, log_level="WARNING")
+        self._mcp = MCPServer(name, log_level="WARNING")
+        self._instructions = instructions
         # One session a process as a rule; those inside the caller's process each have their own.
         self._process_session = _Session(os.environ)
         self._own_session: ContextVar[_Session | None] = ContextVar("session", default=None)
@@ -72,7 +74,7 @@ class ToolServer:
         """
 
         def register(function: _Tool) -> _Tool:
-            # Async, so that the SDK runs it on the loop's thread, where the connection lives.
+            # Async, so that the SDK runs it where it is called, and not in a thread.
             @functools.wraps(function)
             async def call(*args: Any, **kwargs: Any) -> Any:
                 # One JSON text, lists too, which the SDK would break into one block an element.
@@ -117,9 +119,7 @@ class ToolServer:
         return result
 
     def _die(self, message: str) -> None:
-        session = self._own_session.get()
-        if session is not None:
-            session.hang_up()
+        if self._own_session.get() is not None:
             raise BackendFailed(f"{self.name}: {message}")
         sys.stderr.write(f"{self.name}: {message}\n")
         sys.stderr.flush()
@@ -181,37 +181,42 @@ class ToolServer:
                 best, width = int(digits), len(digits)
         return f"{prefix}{best + 1:0{width}d}"
 
-    def run(self, transport: Literal["stdio"] = "stdio") -> None:
+    def run(self) -> None:
         """Serve over standard input and output until the client closes them.
 
         A session whose database, clock or seed is missing ends before the first answer, with
         status 74 and one line on standard error.
         """
-        logging.getLogger("mcp").setLevel(logging.WARNING)
+        answers = self._answers()
         # Sessions are forked where standard input is first touched; all below is one session's own.
         sys.stdin.readable()
         self._begin()
-        self._mcp.run(transport)
+        serve_lines(answers.answer, sys.stdin.buffer, sys.stdout.buffer)
 
-    async def serve_session(self, env: Mapping[str, str], read: Any, write: Any) -> None:
-        """Serve one session of its own inside this process, over a pair of message streams.
+    @contextmanager
+    def session(self, env: Mapping[str, str]) -> Iterator[Callable[[Any], dict[str, Any] | None]]:
+        """A session of its own inside this process.
 
         Args:
             env: The session's variables, in place of the process's environment.
-            read: Where the client's messages come from.
-            write: Where the answers go.
+
+        Yields:
+            What answers its messages; it raises :class:`BackendFailed` where there is no answer.
 
         Raises:
             BackendFailed: Its database, clock or seed is missing.
         """
-        session = _Session(env, hang_up=write.close)
-        token = self._own_session.set(session)
+        session = _Session(env)
+        context = copy_context()
+        context.run(self._own_session.set, session)
         try:
-            self._begin()
-            await serve(self._mcp, read, write)
+            context.run(self._begin)
+            yield functools.partial(context.run, self._answers().answer)
         finally:
             session.close()
-            self._own_session.reset(token)
+
+    def _answers(self) -> Answers:
+        return Answers(self._mcp, self._instructions)
 
     def _begin(self) -> None:
         try:
@@ -221,17 +226,11 @@ class ToolServer:
             self._die(f"cannot start: {error}")
 
 
-class BackendFailed(Exception):
-    """The backend of a session inside the caller's process failed: infrastructure, no answer."""
-
-
 class _Session:
     """What a session's variables say, read when first asked for."""
 
-    def __init__(self, env: Mapping[str, str], hang_up: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, env: Mapping[str, str]) -> None:
         self._env = env
-        # What the SDK would turn into an answer of the tool has to be the end of the session.
-        self.hang_up = hang_up
 
     @functools.cached_property
     def db(self) -> sqlite3.Connection:
