@@ -19,9 +19,7 @@ import anyio.abc
 
 from outcomebox.sandbox.connection import DEFAULT_TOOL_DEADLINE_S, Connection, ToolSpec, connect
 from outcomebox.sandbox.errors import SandboxFault, SessionOpenError
-from outcomebox.sandbox.inprocess import connect_in_process
 from outcomebox.sandbox.process import Process, open_process
-from outcomebox.sandbox.search import search_service
 from outcomebox.sandbox.servers import ServerSpec
 from outcomebox.sandbox.supervised import Isolation, SupervisedServer, supervise
 from outcomebox.sandbox.ungrouped import ungrouped
@@ -118,6 +116,9 @@ class Sandbox:
             try:
                 async with supervise(spec, root) as supervised, AsyncExitStack() as stack:
                     if supervised.listener is not None:
+                        # Not at the top: a web server, for the few that search.
+                        from outcomebox.sandbox.search import search_service  # noqa: PLC0415
+
                         service = search_service(supervised.listener, url=self._search_url)
                         await stack.enter_async_context(service)
                     outcome.append(supervised)
@@ -227,6 +228,9 @@ class Sandbox:
         with self._folder(kind, files) as folder, ungrouped():
             variables = _placed(env, folder)
             if kind.supervised is None:
+                # Not at the top: the SDK's servers, which only this mode has in this process.
+                from outcomebox.sandbox.inprocess import connect_in_process  # noqa: PLC0415
+
                 opening = connect_in_process(kind.spec, variables, tools=kind.tools)
                 async with opening as connection:
                     kind.tools = connection.tools

@@ -25,7 +25,7 @@ from outcomebox.sandbox.domain import Domain
 from outcomebox.sandbox.errors import StateUnreadable
 from outcomebox.sandbox.image import Image, domain_image
 from outcomebox.sandbox.process import Process
-from outcomebox.sandbox.toolserver import DATABASE_VARIABLE, NOW_VARIABLE, SEED_VARIABLE
+from outcomebox.sandbox.variables import DATABASE_VARIABLE, NOW_VARIABLE, SEED_VARIABLE
 
 _DATABASE = "database.sqlite"
 

@@ -33,12 +33,9 @@ from mcp.types import ToolAnnotations
 
 from outcomebox.sandbox._mcp import MCPServer, ToolError
 from outcomebox.sandbox.serving import Answers, BackendFailed, serve_lines
+from outcomebox.sandbox.variables import DATABASE_VARIABLE, NOW_VARIABLE, SEED_VARIABLE
 
 __all__ = ["DATABASE_VARIABLE", "NOW_VARIABLE", "SEED_VARIABLE", "ToolError", "ToolServer"]
-
-DATABASE_VARIABLE = "OUTCOMEBOX_DATABASE"
-NOW_VARIABLE = "OUTCOMEBOX_NOW"
-SEED_VARIABLE = "OUTCOMEBOX_SEED"
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 # Exit status of a server whose own backend failed (sysexits.h: EX_IOERR).
