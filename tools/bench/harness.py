@@ -31,7 +31,10 @@ Times = dict[str, list[float]]
 class Bench(Protocol):
     """What is measured."""
 
-    tasks: Sequence[Any]
+    @property
+    def tasks(self) -> Sequence[Any]:
+        """The tasks that episodes come from."""
+        ...
 
     def sides(self, box: Sandbox) -> AbstractAsyncContextManager[None]:
         """Start what episodes need; entered once, before all others."""

@@ -16,7 +16,7 @@ def test_the_examples_run_and_print_what_they_say(
     blocks = re.findall(
         r"^```python\n(.*?)^```$", README.read_text("utf-8"), re.DOTALL | re.MULTILINE
     )
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     for number, block in enumerate(blocks, start=1):

@@ -175,6 +175,7 @@ class Sandbox:
         seed: int,
         env: Mapping[str, str] | None = None,
         files: Mapping[str, bytes] | None = None,
+        what: str = "the tool server",
     ) -> AsyncIterator[Process]:
         """A fresh process of a started server, in a folder of its own; both gone on exit.
 
@@ -183,6 +184,7 @@ class Sandbox:
             seed: Its seed.
             env: More environment variables; ``{folder}`` in a value is the session's folder.
             files: Content of files in its folder, by name.
+            what: What messages call it.
 
         Raises:
             SessionOpenError: There is no process.
@@ -191,8 +193,9 @@ class Sandbox:
         if kind.supervised is None:
             raise SessionOpenError(f"{spec.name} lives in this process and has none of its own")
         with self._folder(kind, files) as folder, ungrouped():
+            variables = _placed(env, folder)
             opening = open_process(
-                kind.supervised, folder, seed=seed, env=_placed(env, folder), cwd=spec.cwd
+                kind.supervised, folder, seed=seed, env=variables, cwd=spec.cwd, what=what
             )
             async with opening as process:
                 yield process

@@ -25,11 +25,13 @@ class Process:
         stream: Bytes to its standard input, and from its standard output.
         isolation: How it is kept apart.
         folder: Its working folder, gone when it ends.
+        what: What messages call it.
     """
 
     stream: anyio.abc.ByteStream
     isolation: Isolation
     folder: Path
+    what: str
     _process: ServerProcess
     _server: SupervisedServer
 
@@ -67,7 +69,7 @@ class Process:
             words = (self.folder / "stderr.txt").read_text(errors="replace").strip()[-500:]
         except OSError:
             words = ""
-        text = f"the tool server {how} {where}" + (f": {words}" if words else "")
+        text = f"{self.what} {how} {where}" + (f": {words}" if words else "")
         return self.placeless(text)
 
     def placeless(self, text: str) -> str:
@@ -84,6 +86,7 @@ async def open_process(
     env: Mapping[str, str],
     cwd: Path | None = None,
     note: Path | None = None,
+    what: str = "the tool server",
 ) -> AsyncIterator[Process]:
     """A fresh process of a supervised server; killed on exit.
 
@@ -94,6 +97,7 @@ async def open_process(
         env: More environment variables.
         cwd: Where it stands; ``folder`` without it.
         note: File in which to note the modules it imports.
+        what: What messages call it.
 
     Raises:
         SessionOpenError: There is no process.
@@ -116,7 +120,7 @@ async def open_process(
         theirs.close()
     try:
         async with await SocketStream.of(ours) as stream:
-            yield Process(stream, server.isolation, folder, process, server)
+            yield Process(stream, server.isolation, folder, what, process, server)
     finally:
         with anyio.CancelScope(shield=True):
             await server.kill(process)

@@ -97,7 +97,7 @@ class Answers:
         if not isinstance(name, str) or not isinstance(arguments, dict | None):
             return _error(number, _INVALID_PARAMS, "tools/call needs a name and an object")
         try:
-            said = at_once(self._server.call_tool(name, arguments or {}))
+            said: Any = at_once(self._server.call_tool(name, arguments or {}))
         except Exception as error:  # noqa: BLE001 -- a tool's error is its answer, as in the SDK
             _reraise_backend_failure(error)
             if not isinstance(error, ToolError) or error.__cause__ is not None:

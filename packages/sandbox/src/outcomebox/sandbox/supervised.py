@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
 import subprocess
-import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,14 +15,11 @@ import anyio
 import anyio.abc
 
 from outcomebox.sandbox import supervisor
-from outcomebox.sandbox.clock import frozen_clock
 from outcomebox.sandbox.errors import SessionOpenError
+from outcomebox.sandbox.launch import environment, interpreter, load_order
 from outcomebox.sandbox.servers import Mode, ServerSpec
 
-# What a tool server may inherit: never keys, tokens or proxies of whoever runs it.
-_INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER")
 START_DEADLINE_S = 120.0
-SEARCH_PORT = 8108
 
 
 @dataclass
@@ -257,11 +252,11 @@ async def _supervisor(
     ours, theirs = socket.socketpair()
     words = root / f"supervisor-{'fork' if fork else 'process'}.txt"
     try:
-        env, clock, notes, leavings = _environment(spec, fork)
+        env, clock, notes, leavings = environment(spec, fork=fork)
         with words.open("wb") as stderr:
             # Blocking for the moment of a fork, once a run.
             process = subprocess.Popen(  # noqa: ASYNC220
-                [*_interpreter(spec, fork), supervisor.__file__, str(theirs.fileno())],
+                [*interpreter(spec, fork=fork), supervisor.__file__, str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -283,7 +278,7 @@ async def _supervisor(
         async with control:
             server = SupervisedServer(control, process)
             server.notes += notes
-            await server.send(_load_order(spec, root, fork=fork, leavings=leavings))
+            await server.send(load_order(spec, root, fork=fork, leavings=leavings))
             ready, rest, descriptors = await _await_ready(control, spec, words)
             listeners = [socket.socket(fileno=descriptor) for descriptor in descriptors]
             try:
@@ -310,59 +305,6 @@ async def _supervisor(
     finally:
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(_end, process)
-
-
-def _interpreter(spec: ServerSpec, fork: bool) -> list[str]:
-    """What runs the supervisor: the server's own Python, with its flags, where it is to fork."""
-    found = spec.python_arguments
-    if fork and found is not None:
-        return list(spec.command[: found[0]])
-    return [sys.executable, "-I"]
-
-
-def _environment(
-    spec: ServerSpec, fork: bool
-) -> tuple[dict[str, str], str, list[str], tuple[Path, ...]]:
-    """A server's environment, what its clock says, what there is to note, and what to remove."""
-    env = {name: os.environ[name] for name in _INHERITED if name in os.environ}
-    # Sets and dicts of strings iterate alike in every run of one seed.
-    env |= {"PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1", "FASTMCP_LOG_LEVEL": "WARNING"}
-    if not fork and spec.python_arguments:
-        # It starts in a folder of its session, and is to find what it would find from here.
-        start = str(spec.cwd or Path.cwd())
-        env["PYTHONPATH"] = os.pathsep.join(spec.search_path or (start,))
-    env |= spec.env
-    if spec.clock is None:
-        return env, "real", [], ()
-    frozen = frozen_clock(spec.clock)
-    if frozen is None:
-        return env, "real", [f"{spec.name}: its clock is the real one (no libfaketime here)"], ()
-    return {**env, **frozen.env}, f"frozen at {spec.clock}", [], frozen.files
-
-
-def _load_order(
-    spec: ServerSpec, root: Path, *, fork: bool, leavings: Sequence[Path]
-) -> dict[str, Any]:
-    command = list(spec.command)
-    found = spec.python_arguments
-    if found is not None and found[1][0] != "-m" and spec.home is not None:
-        # A relative script is one beside servers.yaml, wherever the session stands.
-        script = spec.home / command[found[0]]
-        if script.is_file():
-            command[found[0]] = str(script)
-    return {
-        "op": "load",
-        "arguments": command[found[0] :] if found else [],
-        "command": command,
-        "fork": fork,
-        "path": list(spec.search_path) or None,
-        "root": str(root),
-        "leavings": [str(path) for path in leavings],
-        "confine": spec.network == "loopback",
-        "ports": [SEARCH_PORT] if spec.search else [],
-        "memory": spec.limits.memory_mb * 1024 * 1024,
-        "files": spec.limits.open_files,
-    }
 
 
 def _isolation(confined: Mapping[str, Any], *, fork: bool, clock: str) -> Isolation:

@@ -208,7 +208,8 @@ class ToolServer:
         context.run(self._own_session.set, session)
         try:
             context.run(self._begin)
-            yield functools.partial(context.run, self._answers().answer)
+            answers = self._answers()
+            yield lambda message: context.run(answers.answer, message)
         finally:
             session.close()
 
