@@ -101,6 +101,8 @@ async def check_grader(
         search_path=search_path(),
     )
     await box.start(spec, rehearse=False)
-    async with opened_ahead(lambda: box.process(spec, seed=0, what="the check's process"), ahead) as opener:
+    async with opened_ahead(
+        lambda: box.process(spec, seed=0, what="the check's process"), ahead
+    ) as opener:
         # The sandbox limits the processes itself.
         yield CheckGrader(opener, deadline_s=deadline_s, memory_mb=None)
