@@ -58,6 +58,7 @@ _CLONE_NEWNET = 0x40000000
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
 _MADV_COLLAPSE, _HUGE_PAGE = 25, 2 << 20
 _MAX_DESCRIPTORS = 64
+_TRIAL_S = 20
 
 
 def main() -> None:
@@ -379,6 +380,7 @@ class _Supervisor:
         except OSError:
             return False
         if pid == 0:
+            signal.alarm(_TRIAL_S)  # ends it: what hangs here would hang all sessions there
             _import(modules)
             os._exit(len(self._unforkable()) > 0)
         return os.waitpid(pid, 0)[1] == 0
