@@ -77,7 +77,7 @@ class Worlds:
         """Start all servers in use, and the grader."""
         for name in dict.fromkeys(server for state in self.states for server in state):
             await box.start(self.specs[name])
-        async with check_grader(box) as self.grader:
+        async with check_grader(box, ahead=self.given.concurrency) as self.grader:
             yield
 
     async def ours(self, box: Sandbox, number: int, into: Times) -> None:

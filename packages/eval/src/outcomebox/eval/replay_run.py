@@ -111,7 +111,7 @@ async def run_replay(settings: ReplaySettings, observe: Observer) -> Replayed:
     with RowFile(settings.out, kept) as rows:
         async with (
             sandbox(search_url=settings.search_url) as box,
-            check_grader(box) as grader,
+            check_grader(box, ahead=settings.concurrency) as grader,
         ):
             used = {server for task in tasks for server in task.servers}
             for name, spec in settings.specs.items():
