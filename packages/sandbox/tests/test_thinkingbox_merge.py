@@ -47,7 +47,11 @@ def containers(value: Any) -> list[Any]:
 @pytest.mark.parametrize(
     ("a", "b", "merged"),
     [
-        ({"x": 1, "y": {"a": 1}}, {"y": {"b": 2}, "z": 3}, {"x": 1, "y": {"a": 1, "b": 2}, "z": 3}),
+        (
+            {"desk": {"open": True}, "owner": "Kim"},
+            {"desk": {"floor": 4}, "limit": None},
+            {"desk": {"open": True, "floor": 4}, "owner": "Kim", "limit": None},
+        ),
         ({"x": [1]}, {"x": [2, 1]}, {"x": [1, 2, 1]}),
         ({"x": {"a": 1}}, {"x": 5}, {"x": 5}),
         ({"x": [1]}, {"x": {"a": 1}}, {"x": {"a": 1}}),
