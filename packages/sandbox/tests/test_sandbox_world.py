@@ -256,3 +256,12 @@ def test_references_that_lead_nowhere_are_refused(definition: dict[str, Any], wo
     schema["$defs"] = {"Node": {"properties": {"next": definition}}}
     with pytest.raises(SessionOpenError, match=words):
         agent_view(ToolSpec("pay", "", schema, writes=True))
+
+
+async def test_a_server_is_torn_down_after_an_error_too_and_may_hang_in_it(box: Sandbox) -> None:
+    config = {**KIM, "misbehave": "hang at the end"}
+    with pytest.raises(KeyError, match="mine"):
+        async with opened(box, {"ledger": config}):
+            raise KeyError("mine")
+    async with opened(box, {"ledger": KIM}) as world:
+        assert "10" in (await world.call("balance", {"account": "a"})).text

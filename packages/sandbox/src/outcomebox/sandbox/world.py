@@ -36,6 +36,8 @@ INIT, EFFECTS, TEARDOWN = (RESERVED + name for name in ("init", "geteffects", "t
 HARNESS_DEADLINE_S = 120.0
 """Seconds that a reserved tool may take; what ThinkingBox's own proxy allows."""
 TEARDOWN_DEADLINE_S = 5.0
+BROKEN_TEARDOWN_DEADLINE_S = 1.0
+"""The same where the session has ended in an error: most likely a server that hangs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,12 +166,12 @@ class World:
                 raise SessionOpenError(f"{name} was not initialised: {result.text[:1000]}")
             self.init_result[name] = told
 
-    async def _tear_down(self) -> None:
+    async def _tear_down(self, deadline_s: float) -> None:
         for name, connection in self._connections.items():
             if TEARDOWN not in connection.tools:
                 continue
             # What a server fails to clean up dies with its process; nothing depends on it.
-            with anyio.move_on_after(TEARDOWN_DEADLINE_S):
+            with anyio.move_on_after(deadline_s):
                 try:
                     await self._reserved(name, TEARDOWN, {})
                 except SandboxFault:
@@ -259,9 +261,14 @@ async def open_world(
                 connections[name], _, process = await stack.enter_async_context(opening)
                 processes += [process] if process is not None else []
             world = World(session_id, connections, processes, _routes(connections, tools))
-            await world._initialise(world_state)  # noqa: SLF001 -- the two make one thing
-            yield world
-            await world._tear_down()  # noqa: SLF001
+            left_s = BROKEN_TEARDOWN_DEADLINE_S
+            try:
+                await world._initialise(world_state)  # noqa: SLF001 -- the two make one thing
+                yield world
+                left_s = TEARDOWN_DEADLINE_S
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await world._tear_down(left_s)  # noqa: SLF001
 
 
 def _routes(connections: Mapping[str, Connection], tools: Sequence[str]) -> dict[str, _Route]:
