@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,8 @@ def test_the_examples_run_and_print_what_they_say(
         r"^```python\n(.*?)^```$", README.read_text("utf-8"), re.DOTALL | re.MULTILINE
     )
     assert len(blocks) == 5
+    # Processes that an example starts search where this one does, which may be said relatively.
+    monkeypatch.setattr(sys, "path", [str(Path(entry or ".").resolve()) for entry in sys.path])
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     for number, block in enumerate(blocks, start=1):
