@@ -75,8 +75,8 @@ def frozen_clock(moment: str) -> FrozenClock | None:
         "FAKETIME_FMT": "%s",
         "FAKETIME_DONT_FAKE_MONOTONIC": "1",
         "DONT_FAKE_MONOTONIC": "1",  # its name in releases before 0.9.9
-        # Its mend for old C libraries makes timed waits of threads, those for the interpreter's lock
-        # among them, return at once on new ones: sessions would spin.
+        # Its mend for old C libraries makes timed waits of threads, those for the interpreter's
+        # lock among them, return at once on new ones: sessions would spin.
         "FAKETIME_FORCE_MONOTONIC_FIX": "0",
         "NO_FAKE_STAT": "1",  # files keep their true times
         "FAKETIME_SHARED": f"/{name} /{name}",
