@@ -88,7 +88,7 @@ class Worlds:
             into["open"].append(time.perf_counter() - started)
             for call in task.golden:
                 await world.call_server(call.server, call.tool, call.arguments)
-            effects = (await world.effects()).by_server
+            effects = await world.effects()
             began = time.perf_counter()
             order = order_of(task, effects, world.init_result)
             verdict = await self.grader.grade(order, ask=answer_yes)

@@ -188,6 +188,19 @@ def test_mistakes_are_named_and_nothing_is_written(
     assert not out.exists()
 
 
+def test_a_replay_of_nothing_is_no_success(tmp_path: Path) -> None:
+    out, empty = tmp_path / "rows.jsonl", tmp_path / "list.yaml"
+    empty.write_text("[]\n")
+    for arguments in (["--list", str(empty)], ["desk_refunds.py:not_yet"]):
+        status, told, said = replay(out, *arguments)
+        assert (status, told) == (2, "")
+        assert "error:" in said
+        assert not out.exists()
+    status, told, said = replay(out, "desk_notes.yaml:note_left", "--policy", "drop:9")
+    assert (status, told) == (2, "")
+    assert "no task has such a trajectory" in said
+
+
 def test_a_server_that_is_not_configured_is_named(tmp_path: Path) -> None:
     servers = tmp_path / "servers.yaml"
     servers.write_text("servers: {other: {command: [x]}}")

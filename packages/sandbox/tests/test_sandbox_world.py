@@ -62,10 +62,10 @@ async def test_init_gets_its_part_and_effects_tell_the_end(box: Sandbox) -> None
     async with opened(box, {"ledger": config}) as world:
         assert world.init_result == {"ledger": {"session": "s-1", "owner": "Ann"}}
         assert [tool.name for tool in world.tools] == list(TOOLS)
-        before = (await world.effects()).by_server["ledger"]
+        before = (await world.effects())["ledger"]
         assert before["result_db_hash"] != before["golden_db_hash"]
         await world.call("pay", golden["parameters"])  # type: ignore[arg-type]
-        after = (await world.effects()).by_server["ledger"]
+        after = (await world.effects())["ledger"]
         assert after["result_db_state"]["accounts"] == {"a": 6, "b": 4}
         assert after["result_db_hash"] == after["golden_db_hash"]
     assert world.cpu_s > 0
@@ -86,14 +86,14 @@ async def test_the_later_server_wins_a_name_and_each_gets_its_init(box: Sandbox)
         assert "null" in (await world.call("balance", {"account": "a"})).text
         found = await world.call_server("ledger", "balance", {"account": "a"})
         assert "10" in found.text
-        effects = (await world.effects()).by_server
+        effects = await world.effects()
         assert set(effects) == {"ledger", "second"}
 
 
 async def test_a_server_without_reserved_tools_has_no_effects(box: Sandbox) -> None:
     async with opened(box, {"rogue": {"anything": 1}}, ("echo",)) as world:
         assert world.init_result == {"rogue": {}}
-        assert (await world.effects()).by_server == {"rogue": {}}
+        assert await world.effects() == {"rogue": {}}
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ async def test_no_trick_reaches_the_harness(
     other = {"accounts": {"a": 777}}
     async with opened(box, {"ledger": config}, ("pay", "balance")) as world:
         async with opened(box, {"ledger": other}) as second:
-            before = (await world.effects()).by_server
+            before = await world.effects()
             result = await world.call(tool, arguments)
             assert SECRET not in result.text
             assert "777" not in result.text
@@ -183,9 +183,9 @@ async def test_no_trick_reaches_the_harness(
             if tool not in {"pay", "balance"}:
                 assert result.is_error
                 assert "There is no tool" in result.text
-            theirs = (await second.effects()).by_server["ledger"]["result_db_state"]
+            theirs = (await second.effects())["ledger"]["result_db_state"]
             assert theirs["accounts"] == {"a": 777}
-        after = (await world.effects()).by_server
+        after = await world.effects()
         changed = after["ledger"]["result_db_state"]["accounts"]
         assert changed == before["ledger"]["result_db_state"]["accounts"]
         assert after["ledger"]["golden_db_hash"] == before["ledger"]["golden_db_hash"]

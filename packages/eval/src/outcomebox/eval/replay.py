@@ -78,10 +78,10 @@ async def mutating_calls(run: Replaying, task: ThinkingBoxTask) -> tuple[int, ..
     found = []
     async with run.world(task, "mutating") as world:
         await replay_history(world, task.history or (), builtin=_builtin(task))
-        before = _state(await _effects(world))
+        before = _state(await world.effects())
         for index, call in enumerate(task.golden):
             await _make(world, call)
-            after = _state(await _effects(world))
+            after = _state(await world.effects())
             if after != before:
                 found.append(index)
             before = after
@@ -158,7 +158,7 @@ async def _judged(
             made[-1]["tool_response"],
         ]
     said.append(_text("assistant", LAST_WORDS))
-    effects = await _effects(world)
+    effects = await world.effects()
     _hashes(row, effects)
 
     async def ask(question: Question) -> str:
@@ -198,10 +198,6 @@ async def _make(world: World, call: GoldenCall) -> tuple[str, bool]:
     except KeyError:
         raise GoldenCallError(f"{call.server} has no tool {call.tool}") from None
     return result.text, result.is_error
-
-
-async def _effects(world: World) -> Mapping[str, Any]:
-    return (await world.effects()).by_server
 
 
 def _state(effects: Mapping[str, Any]) -> Any:

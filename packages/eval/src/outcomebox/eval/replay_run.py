@@ -98,11 +98,17 @@ async def run_replay(settings: ReplaySettings, observe: Observer) -> Replayed:
     """Make a replay, or what is left of it.
 
     Raises:
-        InputError: A task needs a server that is not configured, or the rows cannot be kept.
+        InputError: There is no task or trajectory, a task needs a server that is not configured, or
+            the rows cannot be kept.
         SessionOpenError: A server cannot be started.
     """
     started, cpu = time.monotonic(), _cpu_s()
     tasks = [task for task in settings.tasks if not task.tags.skip]
+    if not tasks:
+        raise InputError(
+            "there is nothing to replay: no task was selected, or all are tagged skip",
+            field="selector",
+        )
     _check_servers(tasks, settings.specs)
     kept = _kept(settings, tasks)
     progress = Progress(len(tasks))
@@ -127,6 +133,12 @@ async def run_replay(settings: ReplaySettings, observe: Observer) -> Replayed:
             notes = tuple(box.notes)
         ordered = [key for index in sorted(order) for key in order[index]]
         rows.finish(ordered)
+    if not ordered:
+        raise InputError(
+            "no task has such a trajectory, so nothing was shown; choose another policy",
+            field="policy",
+            value=str(settings.policy),
+        )
     return Replayed(
         rows=tuple(rows.rows[key] for key in ordered),
         without=tuple(sorted(without)),

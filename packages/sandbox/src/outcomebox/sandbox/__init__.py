@@ -37,7 +37,7 @@ from outcomebox.sandbox.session import Session, open_session, start_domains
 from outcomebox.sandbox.supervised import Isolation
 from outcomebox.sandbox.task import NO_CHANGE, Call, Limits, Reply, Task, UserContext
 from outcomebox.sandbox.taskfile import TaskSet, load_tasks, read_task_file
-from outcomebox.sandbox.world import Effects, World, open_world
+from outcomebox.sandbox.world import World, open_world
 
 __all__ = [
     "BUNDLED",
@@ -47,7 +47,6 @@ __all__ = [
     "Connection",
     "DatabaseState",
     "Domain",
-    "Effects",
     "Image",
     "InputError",
     "Isolation",

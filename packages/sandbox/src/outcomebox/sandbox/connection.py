@@ -12,12 +12,18 @@ import anyio
 
 from outcomebox.sandbox.errors import ServerDied, SessionOpenError, ToolDeadline
 from outcomebox.sandbox.process import Process
-from outcomebox.sandbox.rpc import HungUp, LineMessages, Messages, Peer, Refused, peer
+from outcomebox.sandbox.rpc import (
+    PROTOCOL_VERSION,
+    HungUp,
+    LineMessages,
+    Messages,
+    Peer,
+    Refused,
+    peer,
+)
 
 OPEN_DEADLINE_S = 60.0
 DEFAULT_TOOL_DEADLINE_S = 20.0
-PROTOCOL_VERSION = "2025-06-18"
-"""What is asked for; every server since has it. What it answers with changes nothing used here."""
 RESERVED = "__reserved__"
 """Prefix of the tools that are the harness's alone."""
 

@@ -20,6 +20,8 @@ from outcomebox.sandbox.ungrouped import ungrouped
 
 # Longest answer that is read; a server that never ends a line must not eat the memory.
 MAX_LINE_BYTES = 64 * 1024 * 1024
+PROTOCOL_VERSION = "2025-06-18"
+"""What is asked for; every server since has it. What it answers with changes nothing used here."""
 _METHOD_NOT_FOUND = -32601
 
 Message = dict[str, Any]

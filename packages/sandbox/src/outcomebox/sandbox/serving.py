@@ -15,10 +15,8 @@ from collections.abc import Callable, Coroutine
 from typing import IO, Any, TypeVar
 
 from outcomebox.sandbox._mcp import MCPServer, ToolError
+from outcomebox.sandbox.rpc import PROTOCOL_VERSION, Message
 
-Message = dict[str, Any]
-
-PROTOCOL_VERSION = "2025-06-18"
 _PARSE_ERROR, _INVALID_REQUEST, _NOT_FOUND, _INVALID_PARAMS = -32700, -32600, -32601, -32602
 _log = logging.getLogger("outcomebox.toolserver")
 

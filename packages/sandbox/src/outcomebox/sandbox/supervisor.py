@@ -5,7 +5,7 @@ server is meant for. It needs the standard library only, so that it works in any
 server is pinned to. Messages are JSON, one a line:
 
 =========  ==============================================================================
-received   ``{"op": "load", ...}`` first (see ``_Order``); ``{"op": "open", "id": N,
+received   ``{"op": "load", ...}`` first (see ``_Supervisor``); ``{"op": "open", "id": N,
            "env": {...}, "cwd": DIR, "seed": N, "note": FILE}`` with two descriptors
            attached (the session's stdio, its standard error); ``{"op": "kill", "pid": P}``;
            ``{"op": "warm", "modules": [...]}``

@@ -184,7 +184,7 @@ class ToolServer:
         A session whose database, clock or seed is missing ends before the first answer, with
         status 74 and one line on standard error.
         """
-        answers = self._answers()
+        answers = self._answers
         # Sessions are forked where standard input is first touched; all below is one session's own.
         sys.stdin.readable()
         self._begin()
@@ -208,11 +208,12 @@ class ToolServer:
         context.run(self._own_session.set, session)
         try:
             context.run(self._begin)
-            answers = self._answers()
+            answers = self._answers
             yield lambda message: context.run(answers.answer, message)
         finally:
             session.close()
 
+    @functools.cached_property
     def _answers(self) -> Answers:
         return Answers(self._mcp, self._instructions)
 

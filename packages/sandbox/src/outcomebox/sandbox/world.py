@@ -40,17 +40,6 @@ BROKEN_TEARDOWN_DEADLINE_S = 1.0
 """The same where the session has ended in an error: most likely a server that hangs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Effects:
-    """What the servers told at the end.
-
-    Attributes:
-        by_server: Each server's effects; empty for one that tells none.
-    """
-
-    by_server: Mapping[str, Any]
-
-
 class World:
     """One live session of several servers. Not shared between tasks of an event loop.
 
@@ -119,8 +108,8 @@ class World:
             raise KeyError(tool)
         return await connection.call(tool, arguments, deadline_s=HARNESS_DEADLINE_S)
 
-    async def effects(self) -> Effects:
-        """Ask each server what is the case.
+    async def effects(self) -> dict[str, Any]:
+        """Ask each server what is the case; empty for one that tells nothing.
 
         Raises:
             StateUnreadable: A server gave no answer, or none that is a JSON object.
@@ -143,7 +132,7 @@ class World:
             if told.get("status") == "error":
                 raise StateUnreadable(f"{name} gave no effects: {told.get('message')}")
             found[name] = told
-        return Effects(found)
+        return found
 
     async def _reserved(self, server: str, tool: str, arguments: dict[str, Any]) -> ToolResult:
         connection = self._connections[server]
