@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from interpret_outputs import JSON_TYPES, JSON_VALUES, PLAIN, call
 from outcomebox.interpret import Interpreter, ToolCall, interpret
-from outcomebox.interpret.literals import MAX_DEPTH
-from outcomebox.interpret.numerals import MAX_DIGITS, is_exact, read_integer, read_number
+from outcomebox.interpret.coercion.literals import MAX_DEPTH
+from outcomebox.interpret.coercion.numerals import MAX_DIGITS, is_exact, read_integer, read_number
 
 
 def typed(text: str, schema: Any, **root: Any) -> ToolCall:

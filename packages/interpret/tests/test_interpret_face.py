@@ -64,9 +64,15 @@ def test_a_turn_is_frozen() -> None:
         turn.content = "Bye."  # type: ignore[misc]
 
 
-@pytest.mark.parametrize("output", [[1, 2, 3], (1,), b"text", None])
-def test_only_text_is_read(output: Any) -> None:
-    with pytest.raises(TypeError, match=r"output must be a str, not .*; decode token ids"):
+@pytest.mark.parametrize("output", [b"text", None, 7, {1, 2}])
+def test_only_text_and_ids_are_read(output: Any) -> None:
+    with pytest.raises(TypeError, match=r"a str or a sequence of token ids, not (bytes|None|int|s)"):
+        interpret(output)
+
+
+@pytest.mark.parametrize("output", [[1, 2, 3], (1,), []])
+def test_ids_need_a_tokenizer(output: Any) -> None:
+    with pytest.raises(TypeError, match="pass the model's tokenizer"):
         interpret(output)
 
 

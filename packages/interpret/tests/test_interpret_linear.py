@@ -10,8 +10,9 @@ import pytest
 
 from interpret_outputs import TOOLS, call
 from outcomebox.interpret import Interpreter, interpret
-from outcomebox.interpret.formats import MAX_NAME, QWEN3_XML
-from outcomebox.interpret.literals import MAX_DEPTH
+from outcomebox.interpret.coercion.literals import MAX_DEPTH
+from outcomebox.interpret.formats.base import MAX_NAME
+from outcomebox.interpret.formats.qwen3_xml import FORMAT as QWEN3_XML
 from outcomebox.interpret.scanner import Scanner
 
 LONGEST = MAX_NAME + len("<parameter=>")

@@ -8,7 +8,7 @@
 """
 
 from outcomebox.interpret.interpreter import Interpreter, interpret
-from outcomebox.interpret.raw import PromptState
+from outcomebox.interpret.output import PromptState
 from outcomebox.interpret.render import render
 from outcomebox.interpret.tools import Toolbox
 from outcomebox.interpret.turn import Coercion, Diagnostic, Status, Tool, ToolCall, Turn

@@ -3,36 +3,33 @@
 from collections.abc import Sequence
 from typing import get_args
 
-from outcomebox.interpret.formats import Format, format_named
-from outcomebox.interpret.layout import WHITE_SPACE
-from outcomebox.interpret.profiles import profile_named
-from outcomebox.interpret.raw import PromptState, Source
+from outcomebox.interpret.formats import format_named
+from outcomebox.interpret.output import Output, PromptState
+from outcomebox.interpret.profiles import profile_named, reading_of
 from outcomebox.interpret.scanner import Scanner
+from outcomebox.interpret.tokens.text import Tokenizer, TokenReader
 from outcomebox.interpret.tools import Toolbox
-from outcomebox.interpret.turn import Diagnostic, Tool, ToolCall, Turn
-
-CUT_REASONS = frozenset({"length", "abort", "content_filter"})
-"""Finish reasons of an output that did not end by itself."""
+from outcomebox.interpret.turn import Tool, Turn
 
 _PROMPT_STATES: tuple[PromptState, ...] = get_args(PromptState)
 
-_SURE_MARKER = 4
-"""Characters that the beginning of a marker needs at a cut to be taken for one, not for HTML."""
-
 
 def interpret(
-    output: str,
+    output: str | Sequence[int],
     *,
     tools: Sequence[Tool] | Toolbox | None = None,
     format: str = "qwen3_xml",  # noqa: A002 - the word users know it by
     profile: str = "strict",
     prompt_state: PromptState = "think_closed",
     finish_reason: str = "stop",
+    tokenizer: Tokenizer | None = None,
 ) -> Turn:
     """Read one raw output.
 
     Args:
-        output: The model's text, special tokens of the format kept.
+        output: The sampled token ids, or the model's text with the special tokens of the format
+            kept. Ids are the better source: a marker that has a token of its own is markup only
+            where that token was sampled, and text where ordinary tokens spell it.
         tools: The offered tools as OpenAI tool objects, or a `Toolbox` made of them once; None
             where they are not known, in which case no call is unknown and every value stays text.
         format: How the model writes calls.
@@ -41,15 +38,23 @@ def interpret(
             inside it (`think_open`) or after it (`think_closed`).
         finish_reason: Why generation ended; `length` (also `abort`, `content_filter`) says that
             the output was cut.
+        tokenizer: The model's tokenizer, needed for ids.
 
     Returns:
         The turn: reasoning, content, calls and what else was noticed.
 
     Raises:
-        TypeError: `output` is not a str.
-        ValueError: An unknown format, profile or prompt state, or a tool without a name.
+        TypeError: `output` is neither, or ids come without a tokenizer.
+        ValueError: An unknown format, profile or prompt state, a format that the profile does not
+            read, or a tool without a name.
     """
-    reader = Interpreter(tools=tools, format=format, profile=profile, prompt_state=prompt_state)
+    reader = Interpreter(
+        tools=tools,
+        format=format,
+        profile=profile,
+        prompt_state=prompt_state,
+        tokenizer=tokenizer,
+    )
     reader.feed(output)
     return reader.finish(finish_reason)
 
@@ -64,39 +69,42 @@ class Interpreter:
         format: str = "qwen3_xml",  # noqa: A002 - the word users know it by
         profile: str = "strict",
         prompt_state: PromptState = "think_closed",
+        tokenizer: Tokenizer | None = None,
     ) -> None:
         """Start an output. The arguments are those of `interpret`.
 
         Raises:
-            ValueError: An unknown format, profile or prompt state, or a tool without a name.
+            ValueError: An unknown format, profile or prompt state, a format that the profile does
+                not read, or a tool without a name.
         """
         if prompt_state not in _PROMPT_STATES:
             known = ", ".join(_PROMPT_STATES)
             raise ValueError(f"prompt_state {prompt_state!r} is unknown; use one of: {known}")
         self._format = format_named(format)
-        self._profile = profile_named(profile)
+        chosen = profile_named(profile)
+        self._read = reading_of(chosen, self._format)
         self._tools = tools if isinstance(tools, Toolbox) else Toolbox(tools)
         self._prompt_state = prompt_state
-        self._scanner = Scanner(self._format)
+        self._scanner = Scanner(self._format) if chosen.scans else None
+        self._tokens = None if tokenizer is None else TokenReader(tokenizer)
+        self._kind: str | None = None
         self._chunks: list[str] = []
         self._finished = False
 
-    def feed(self, chunk: str) -> None:
-        """Read on.
+    def feed(self, chunk: str | Sequence[int]) -> None:
+        """Read on: text, or token ids where there is a tokenizer; one kind in one output.
 
         Raises:
-            TypeError: `chunk` is not a str.
+            TypeError: `chunk` is neither, ids come without a tokenizer, or text is mixed with ids.
             RuntimeError: The output is finished.
         """
-        if not isinstance(chunk, str):
-            raise TypeError(
-                f"output must be a str, not {type(chunk).__name__}; decode token ids with special "
-                "tokens kept and pass the text"
-            )
         if self._finished:
             raise RuntimeError("this output is finished; start another Interpreter")
-        self._chunks.append(chunk)
-        self._scanner.feed(chunk)
+        kind = "text" if isinstance(chunk, str) else "ids"
+        if self._kind not in (None, kind):
+            raise TypeError(f"this output is read from {self._kind}; do not mix {kind} into it")
+        self._take(chunk if isinstance(chunk, str) else self._decode(chunk))
+        self._kind = kind
 
     def finish(self, finish_reason: str = "stop") -> Turn:
         """End the output and return its turn.
@@ -107,47 +115,32 @@ class Interpreter:
         if self._finished:
             raise RuntimeError("this output is finished; start another Interpreter")
         self._finished = True
-        text = "".join(self._chunks)
-        cut = finish_reason in CUT_REASONS
-        end, cut_opener = _end(text, self._scanner.held_at, self._format, cut=cut)
-        raw = self._profile.read(
-            Source(
-                text=text,
-                markers=self._scanner.markers,
-                end=end,
+        tokens = None
+        if self._tokens and self._kind == "ids":
+            self._take(self._tokens.finish())
+            tokens = self._tokens.text()
+        return self._read(
+            Output(
+                text="".join(self._chunks),
+                tokens=tokens,
+                tools=self._tools,
+                format=self._format,
                 prompt_state=self._prompt_state,
-                cut=cut,
-                cut_opener=cut_opener,
-                offered=self._tools.offered,
-                declared=self._tools.declared,
+                finish_reason=finish_reason,
+                scanner=self._scanner,
             )
         )
-        calls: list[ToolCall] = []
-        diagnostics: list[Diagnostic] = list(raw.diagnostics)
-        for each in raw.calls:
-            call, notes = self._profile.type_call(each, self._tools)
-            calls.append(call)
-            diagnostics += notes
-        reasoning = text[slice(*raw.reasoning)] if raw.reasoning else ""
-        content = "".join(text[start:end] for start, end in raw.content)
-        return Turn(
-            reasoning=reasoning if reasoning.strip(WHITE_SPACE) else None,
-            content=content or None,
-            tool_calls=tuple(calls),
-            diagnostics=tuple(sorted(diagnostics, key=lambda each: each.span)),
-        )
 
+    def _take(self, text: str) -> None:
+        self._chunks.append(text)
+        if self._scanner:
+            self._scanner.feed(text)
 
-def _end(text: str, held_at: int, format: Format, *, cut: bool) -> tuple[int, bool]:  # noqa: A002
-    """Return where the turn ends in the text, and whether a call's opener was cut there."""
-    if cut and len(text) - held_at >= _SURE_MARKER:
-        return held_at, format.write("call_open").startswith(text[held_at:])
-    end = len(text)
-    while True:
-        bare = end
-        while bare and text[bare - 1] in WHITE_SPACE:
-            bare -= 1
-        token = next((each for each in format.end_of_turn if text.endswith(each, 0, bare)), None)
-        if token is None:
-            return end, False
-        end = bare - len(token)
+    def _decode(self, ids: Sequence[int]) -> str:
+        if isinstance(ids, bytes) or not isinstance(ids, Sequence):
+            raise TypeError(
+                f"output must be a str or a sequence of token ids, not {type(ids).__name__}"
+            )
+        if self._tokens is None:
+            raise TypeError("output is token ids: pass the model's tokenizer as `tokenizer`")
+        return self._tokens.feed(ids)

@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from outcomebox.interpret.formats import QWEN3_XML
+from outcomebox.interpret.coercion.literals import read_json
+from outcomebox.interpret.formats.qwen3_xml import FORMAT as QWEN3_XML
 from outcomebox.interpret.interpreter import interpret
-from outcomebox.interpret.literals import read_json
-from outcomebox.interpret.raw import PromptState
+from outcomebox.interpret.output import PromptState
 from outcomebox.interpret.scanner import Scanner
 from outcomebox.interpret.turn import Tool
 

@@ -10,7 +10,8 @@ import re
 from functools import cache
 from typing import NamedTuple, cast
 
-from outcomebox.interpret.formats import FORMATS, MAX_NAME, NAME, Format, MarkerKind
+from outcomebox.interpret.formats import format_named
+from outcomebox.interpret.formats.base import MAX_NAME, NAME, Format, MarkerKind
 
 
 class Marker(NamedTuple):
@@ -46,7 +47,7 @@ def lexicon(format_name: str) -> Lexicon:
     """Compile the markers of the format known by `format_name`."""
     spellings: dict[MarkerKind, Spelling] = {}
     branches: list[str] = []
-    for kind, text in FORMATS[format_name].spellings.items():
+    for kind, text in format_named(format_name).spellings.items():
         head, _, tail = text.partition(NAME)
         spellings[kind] = Spelling(head, tail)
         name = rf"[^<>\n]{{1,{MAX_NAME}}}{re.escape(tail)}" if tail else ""
@@ -94,18 +95,21 @@ class Scanner:
         self._held = window[keep:]
         self._held_at = base + keep
 
+    def could_be(self, kind: MarkerKind, rest: str) -> bool:
+        """Say whether `rest` is the beginning of a marker of that kind, its name included."""
+        head, tail = self._lexicon.spellings[kind]
+        if head.startswith(rest):
+            return True
+        if not tail or not rest.startswith(head):
+            return False
+        name = rest[len(head) :]
+        return len(name) <= MAX_NAME and "\n" not in name and ">" not in name
+
     def _unfinished(self, window: str, done: int) -> int:
         """Return where a marker that has begun but not ended starts, else the window's length."""
-        size = len(window)
         start = window.rfind("<", done)
-        if start < 0:
-            return size
-        rest = window[start:]
-        for head, tail in self._lexicon.spellings.values():
-            if head.startswith(rest):
+        if start >= 0:
+            rest = window[start:]
+            if any(self.could_be(kind, rest) for kind in self._lexicon.spellings):
                 return start
-            if tail and rest.startswith(head):
-                name = rest[len(head) :]
-                if len(name) <= MAX_NAME and "\n" not in name and ">" not in name:
-                    return start
-        return size
+        return len(window)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from outcomebox.interpret.schemas import properties_of
+from outcomebox.interpret.coercion.schemas import properties_of
 from outcomebox.interpret.turn import Tool
 
 

@@ -4,6 +4,7 @@ All types are immutable named tuples of plain values: cheap to import, to compar
 Positions are half-open character ranges `(start, end)` into the raw output.
 """
 
+import json
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
@@ -86,6 +87,8 @@ class ToolCall(NamedTuple):
         span: The markup of the call in the raw output.
         changes: Every value that was coerced or repaired.
         message: What is wrong or was changed, for the model and for people; empty when `ok`.
+        wire: Under a server's profile, `function.arguments` exactly as that server sends it, which
+            need not be JSON; None under `strict`, whose arguments are the JSON of `arguments`.
     """
 
     name: str
@@ -95,6 +98,13 @@ class ToolCall(NamedTuple):
     span: Span
     changes: tuple[Coercion, ...] = ()
     message: str = ""
+    wire: str | None = None
+
+    def arguments_json(self) -> str:
+        """Return the arguments as a server sends them: `wire`, else the JSON of `arguments`."""
+        if self.wire is not None:
+            return self.wire
+        return json.dumps(self.arguments, ensure_ascii=False)
 
 
 class Turn(NamedTuple):

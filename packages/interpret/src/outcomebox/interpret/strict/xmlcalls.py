@@ -6,10 +6,10 @@ A call takes the reader through *wrapper* (between functions), *function* (betwe
 
 from collections.abc import Callable
 
-from outcomebox.interpret.layout import WHITE_SPACE, Layout
-from outcomebox.interpret.quoting import Quotation
-from outcomebox.interpret.raw import RawCall, Source, mark
 from outcomebox.interpret.scanner import Marker
+from outcomebox.interpret.strict.layout import WHITE_SPACE, Layout
+from outcomebox.interpret.strict.quoting import Quotation
+from outcomebox.interpret.strict.raw import RawCall, Source, mark
 from outcomebox.interpret.turn import Diagnostic
 
 _FUNCTION = "<function"  # also where the rest of the opener is missing

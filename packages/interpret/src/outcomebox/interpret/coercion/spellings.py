@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from outcomebox.interpret.literals import LiteralFault, read_json, read_loose_json
-from outcomebox.interpret.numerals import read_integer, read_number
+from outcomebox.interpret.coercion.literals import LiteralFault, read_json, read_loose_json
+from outcomebox.interpret.coercion.numerals import read_integer, read_number
 
 EXACT, COERCED, REPAIRED, MISFIT, WRONG = range(5)
 """Grades of a reading. EXACT: as written. COERCED: converted, nothing lost. REPAIRED: a slip was
@@ -57,7 +57,7 @@ def _near_json(text: str) -> list[Spelling]:
     if text.startswith(("{", "[", '"')):
         found = _attempt(read_loose_json, text, REPAIRED, "JSON with raw control characters")
     if not found and text.startswith(("{", "[", "(")):
-        from outcomebox.interpret.pythonic import read_python  # noqa: PLC0415 - hardly ever needed
+        from outcomebox.interpret.coercion.pythonic import read_python  # noqa: PLC0415 - hardly ever needed
 
         found = _attempt(read_python, text, REPAIRED, "a Python literal")
     return found

@@ -8,7 +8,7 @@ import json
 import re
 from typing import Any
 
-from outcomebox.interpret.numerals import read_number
+from outcomebox.interpret.coercion.numerals import read_number
 
 MAX_DEPTH = 32
 """Deepest nesting of arrays and objects that is read."""

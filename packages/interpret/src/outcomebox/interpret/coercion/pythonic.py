@@ -6,7 +6,7 @@ Nothing is evaluated. Models write such literals where a schema wants an array o
 import re
 from typing import Any
 
-from outcomebox.interpret.literals import MAX_DEPTH, LiteralFault, number_of, object_of
+from outcomebox.interpret.coercion.literals import MAX_DEPTH, LiteralFault, number_of, object_of
 
 _TOKEN = re.compile(
     r"""[ \t\r\n]*(?:

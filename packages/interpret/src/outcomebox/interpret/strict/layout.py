@@ -8,7 +8,7 @@ separates it from the end of the call, another function or the end of the output
 
 from typing import Literal
 
-from outcomebox.interpret.formats import MarkerKind
+from outcomebox.interpret.formats.base import MarkerKind
 from outcomebox.interpret.scanner import Marker
 
 WHITE_SPACE = " \t\r\n\f\v"

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from outcomebox.interpret.coerce import Coercer
-from outcomebox.interpret.raw import RawCall
-from outcomebox.interpret.spellings import COERCED, EXACT, REPAIRED
+from outcomebox.interpret.coercion.coerce import Coercer
+from outcomebox.interpret.coercion.spellings import COERCED, EXACT, REPAIRED
+from outcomebox.interpret.strict.raw import RawCall
 from outcomebox.interpret.tools import Toolbox
 from outcomebox.interpret.turn import (
     EXECUTABLE,

@@ -12,11 +12,11 @@ The rules, in the order in which they matter:
 
 from typing import Literal, NamedTuple
 
-from outcomebox.interpret.layout import WHITE_SPACE, Layout
-from outcomebox.interpret.raw import RawCall, RawTurn, Source, mark
 from outcomebox.interpret.scanner import Marker
+from outcomebox.interpret.strict.layout import WHITE_SPACE, Layout
+from outcomebox.interpret.strict.raw import RawCall, RawTurn, Source, mark
+from outcomebox.interpret.strict.xmlcalls import CallReader, foreign_body
 from outcomebox.interpret.turn import Diagnostic, DiagnosticCode, Span
-from outcomebox.interpret.xmlcalls import CallReader, foreign_body
 
 
 class _Thinking(NamedTuple):

@@ -4,8 +4,8 @@ A value that shows a whole call (documentation of a tool format, a test, a trans
 closes what it quotes. While a quotation is open, closers belong to it.
 """
 
-from outcomebox.interpret.layout import Layout
 from outcomebox.interpret.scanner import Marker
+from outcomebox.interpret.strict.layout import Layout
 
 
 class Quotation:

@@ -40,35 +40,3 @@ class Format(NamedTuple):
     def write(self, kind: MarkerKind, name: str = "") -> str:
         """Return the marker's text."""
         return self.spellings[kind].replace(NAME, name)
-
-
-QWEN3_XML = Format(
-    name="qwen3_xml",
-    spellings={
-        "think_open": "<think>",
-        "think_close": "</think>",
-        "call_open": "<tool_call>",
-        "call_close": "</tool_call>",
-        "function_open": "<function={name}>",
-        "function_close": "</function>",
-        "parameter_open": "<parameter={name}>",
-        "parameter_close": "</parameter>",
-    },
-    end_of_turn=("<|im_end|>", "<|endoftext|>"),
-)
-
-FORMATS: dict[str, Format] = {"qwen3_xml": QWEN3_XML, "qwen3_coder": QWEN3_XML}
-"""Every name a format is known by."""
-
-
-def format_named(name: str) -> Format:
-    """Return the format of that name.
-
-    Raises:
-        ValueError: The name is unknown; the message lists the known ones.
-    """
-    try:
-        return FORMATS[name]
-    except KeyError:
-        known = ", ".join(sorted(FORMATS))
-        raise ValueError(f"format {name!r} is unknown; use one of: {known}") from None

@@ -1,13 +1,11 @@
 """What a profile's reader finds before any value is typed: names, texts and positions."""
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
+from outcomebox.interpret.output import PromptState
 from outcomebox.interpret.scanner import Marker
 from outcomebox.interpret.turn import Diagnostic, DiagnosticCode, Span
-
-PromptState = Literal["assistant_start", "think_open", "think_closed"]
-"""Where the prompt left the model: before any reasoning, inside it, or after it."""
 
 
 class Source(NamedTuple):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from outcomebox.interpret.jsontypes import type_of
+from outcomebox.interpret.coercion.jsontypes import type_of
 
 _TYPES = {"string", "integer", "number", "boolean", "object", "array", "null"}
 _CHOOSING = {"enum", "const", "anyOf", "oneOf", "allOf", "$ref", "nullable"}

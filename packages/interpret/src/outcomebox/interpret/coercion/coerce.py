@@ -10,9 +10,9 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from outcomebox.interpret.jsontypes import equal, is_of, type_of
-from outcomebox.interpret.numerals import is_exact
-from outcomebox.interpret.schemas import (
+from outcomebox.interpret.coercion.jsontypes import equal, is_of, type_of
+from outcomebox.interpret.coercion.numerals import is_exact
+from outcomebox.interpret.coercion.schemas import (
     Own,
     allows_only_text,
     branches,
@@ -20,7 +20,7 @@ from outcomebox.interpret.schemas import (
     conjuncts,
     own_of,
 )
-from outcomebox.interpret.spellings import (
+from outcomebox.interpret.coercion.spellings import (
     COERCED,
     EXACT,
     MISFIT,

@@ -1,0 +1,1 @@
+"""Token ids: read without decoding twice, continued without encoding what was sampled."""
