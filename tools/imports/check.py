@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,6 +41,8 @@ def _source(package: str, imports: str, *, allowed: bool = False, name: str = "p
 CASES = [
     _source("interpret", "outcomebox.sandbox"),
     _source("interpret", "pydantic"),
+    _source("interpret", "rich"),
+    Case("interpret/src/outcomebox/interpret/replay/planted_rich.py", "rich", allowed=True),
     _source("sandbox", "outcomebox.interpret"),
     _source("sandbox", "outcomebox.reward"),
     _source("sandbox", "pydantic", allowed=True),
@@ -53,6 +55,7 @@ CASES = [
     _source("selection", "outcomebox.rollout"),
     _source("selection", "outcomebox.sandbox"),
     _source("selection", "outcomebox.selection.probe_command"),
+    _source("selection", "outcomebox.interpret"),
     _source("selection", "outcomebox.interpret", name="probe_planted"),
     _source("selection", "outcomebox.rollout", name="probe_planted", allowed=True),
     _source("eval", "outcomebox.rollout"),
@@ -68,6 +71,7 @@ CASES = [
     Case("interpret/tests/test_planted_pydantic.py", "pydantic", allowed=True),
     Case("interpret/tests/test_planted_sandbox.py", "outcomebox.sandbox", allowed=False),
 ]
+_LOADED = re.compile(r"""import_module\(["'](\w+)""")
 _REFUSAL = re.compile("DependencyRuleActionDenied|UnownedDependencyError")
 
 
@@ -139,16 +143,19 @@ def undeclared(copy: Path) -> Iterator[str]:
         package = project.parent.name
         metadata = tomllib.loads(project.read_text(encoding="utf-8"))["project"]
         extras = metadata.get("optional-dependencies", {}).values()
-        declared = {
-            _normal(re.split(r"[^\w.-]", line, maxsplit=1)[0])
-            for line in [*metadata["dependencies"], *(line for extra in extras for line in extra)]
-        }
+        declared = _plain(
+            [*metadata["dependencies"], *(line for extra in extras for line in extra)]
+        )
         needed = imported[package] - {"", f"outcomebox-{package}"}
+        # A library that an extra brings may be loaded by name, when it is wanted.
+        sources = (file.read_text(encoding="utf-8") for file in project.parent.glob("src/**/*.py"))
+        named = {_normal(name) for text in sources for name in _LOADED.findall(text)}
         file = project.relative_to(copy)
         if needed - declared:
             yield f"{file}: add to dependencies: {', '.join(sorted(needed - declared))}"
-        if declared - needed:
-            yield f"{file}: is not imported: {', '.join(sorted(declared - needed))}"
+        idle = declared - needed - (named - _plain(metadata["dependencies"]))
+        if idle:
+            yield f"{file}: is not imported: {', '.join(sorted(idle))}"
 
 
 def _distribution(address: str) -> str:
@@ -159,6 +166,11 @@ def _distribution(address: str) -> str:
     if source := re.match(r"packages/(\w+)/src/.*\.py", address):
         return f"outcomebox-{source[1]}"
     return ""
+
+
+def _plain(requirements: Iterable[str]) -> set[str]:
+    """The names of the distributions that requirement lines ask for."""
+    return {_normal(re.split(r"[^\w.-]", line, maxsplit=1)[0]) for line in requirements}
 
 
 def _normal(name: str) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -45,9 +46,15 @@ def _check(case: dict[str, Any], turn: Turn) -> None:
     assert len(malformed) == expected.get("malformed", 0)
 
 
-def test_the_file_holds_every_case_of_this_format() -> None:
-    assert len(CASES) == 33
-    assert {case["format"] for case in CASES} == {"qwen3_xml", "reasoning"}
+def _format(case: dict[str, Any]) -> str:
+    """Return the format to read a case with; those about reasoning alone leave it open."""
+    return "hermes" if case["format"] == "hermes" else "qwen3_xml"
+
+
+def test_the_file_holds_every_case_about_reading() -> None:
+    counts = Counter(case["format"] for case in CASES)
+    assert counts == {"qwen3_xml": 26, "hermes": 12, "reasoning": 7}
+    assert len({case["id"] for case in CASES}) == len(CASES)
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
@@ -55,16 +62,26 @@ def test_case(case: dict[str, Any]) -> None:
     prompt_state = case.get("prompt_state", "think_closed")
     finish = case.get("finish", "stop")
     tools = case.get("tools")
-    turn = interpret(case["input"], tools=tools, prompt_state=prompt_state, finish_reason=finish)
+    form = _format(case)
+    turn = interpret(
+        case["input"],
+        tools=tools,
+        format=form,
+        prompt_state=prompt_state,
+        finish_reason=finish,
+    )
     _check(case, turn)
 
-    streamed = Interpreter(tools=tools, prompt_state=prompt_state)
+    streamed = Interpreter(tools=tools, format=form, prompt_state=prompt_state)
     for piece in _pieces(case):
         streamed.feed(piece)
     assert streamed.finish(finish) == turn
 
 
 STATUSES = {
+    "her-005": ["coerced"],
+    "her-019": ["truncated"],
+    "her-022": ["malformed"],
     "xml-001": ["repaired"],
     "xml-007": ["coerced"],
     "xml-010": ["coercion_failed"],
@@ -83,6 +100,7 @@ def test_status_of_case(case: dict[str, Any]) -> None:
     turn = interpret(
         case["input"],
         tools=case.get("tools"),
+        format=_format(case),
         prompt_state=case.get("prompt_state", "think_closed"),
         finish_reason=case.get("finish", "stop"),
     )

@@ -66,7 +66,9 @@ def test_a_turn_is_frozen() -> None:
 
 @pytest.mark.parametrize("output", [b"text", None, 7, {1, 2}])
 def test_only_text_and_ids_are_read(output: Any) -> None:
-    with pytest.raises(TypeError, match=r"a str or a sequence of token ids, not (bytes|None|int|s)"):
+    with pytest.raises(
+        TypeError, match=r"a str or a sequence of token ids, not (bytes|None|int|s)"
+    ):
         interpret(output)
 
 
@@ -77,8 +79,12 @@ def test_ids_need_a_tokenizer(output: Any) -> None:
 
 
 UNKNOWN: dict[str, tuple[dict[str, Any], str]] = {
-    "format": ({"format": "xml"}, "format 'xml' is unknown; use one of: qwen3_coder, qwen3_xml"),
-    "profile": ({"profile": "lax"}, "profile 'lax' is unknown; use one of: strict"),
+    "format": ({"format": "xml"}, "format 'xml' is unknown; use one of: deepseek_r1, glm, "),
+    "profile": ({"profile": "lax"}, "profile 'lax' is unknown; use one of: sglang-0.5, sglang-0.5"),
+    "format of a profile": (
+        {"format": "glm", "profile": "verl-0.9"},
+        "profile 'verl-0.9' has no reading of format 'glm'; it reads: hermes, qwen3_xml",
+    ),
     "prompt state": (
         {"prompt_state": "open"},
         "prompt_state 'open' is unknown; use one of: assistant_start, think_open, think_closed",

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from interpret_outputs import TOOLS, call
+from interpret_outputs import FORMATS, TOOLS, call, call_in
 from outcomebox.interpret import Interpreter, interpret
 from outcomebox.interpret.coercion.literals import MAX_DEPTH
+from outcomebox.interpret.formats import format_named
 from outcomebox.interpret.formats.base import MAX_NAME
-from outcomebox.interpret.formats.qwen3_xml import FORMAT as QWEN3_XML
 from outcomebox.interpret.scanner import Scanner
 
 LONGEST = MAX_NAME + len("<parameter=>")
@@ -64,6 +64,52 @@ FLOODS = {
 }
 
 
+_HERMES = '<tool_call>{"name": "edit", "arguments": {"code": "'
+_BARE = '{"name": "edit", "parameters": {"code": "x"}}'
+
+
+def _floods_of(form: str) -> dict[str, str]:
+    """Return floods of each of a format's own markers, and of what is costly in its bodies."""
+    made = format_named(form)
+    found = {str(kind): made.write(kind, "edit") for kind in made.spellings}
+    found["calls"] = call_in(form, "edit", {"code": "x", "n": 1})
+    found["texts and closers"] = f"x{made.write('call_close')}"
+    if form == "hermes":
+        found |= {
+            "unfinished strings": _HERMES,
+            "escaped strings": _HERMES + '\\\\"',
+            "alternating quotes": f"{_HERMES}'<tool_call>{{'name': '",
+            "Python literals": "<tool_call>{'name': 'edit', 'arguments': {'code': '",
+            "nested Python": "<tool_call>{'name': {",
+            "nested objects": '<tool_call>{"name": "edit", "arguments": {"a": ',
+            "bad objects": '<tool_call>{"name": "edit", "arguments": {bad}}</tool_call>',
+            "objects in a wrapper": '{"name": "ping", "arguments": {}}\n',
+            "lists": '<tool_call>[{"name": "ping"}, ',
+        }
+    if form == "llama3_json":
+        found |= {
+            "lines": _BARE + "\n",
+            "lines and text": _BARE + "\nx\n",
+            "one line": _BARE + "; ",
+            "nested lines": '{"name": "edit", "parameters":\n',
+            "nested Python": "{'name':\n",
+            "objects that are no calls": '{"a":\n',
+            "broken lines": '{"name": "edit", "parameters": {"code": bad}}\n',
+        }
+    if form == "mistral":
+        found |= {"list": '{"name": "ping", "arguments": {}}, ', "names": "edit[ARGS]{"}
+    return found
+
+
+FLOODS_OF_FORMATS = [
+    pytest.param(form, prefix, unit, id=f"{form}: {prefix} {name}")
+    for form in FORMATS[1:]
+    for name, unit in _floods_of(form).items()
+    for prefix in ("", call_in(form, "ping")[:-1])
+    if unit
+]
+
+
 def _flood(unit: str, size: int) -> str:
     return unit * (size // len(unit))
 
@@ -76,6 +122,24 @@ def test_steps_are_linear_in_a_flood(prefix: str, unit: str) -> None:
         return _lines_run(lambda: interpret(output, tools=TOOLS, prompt_state="assistant_start"))
 
     assert steps(8_000) <= 2.2 * steps(4_000) + 2_000
+
+
+@pytest.mark.parametrize(("form", "prefix", "unit"), FLOODS_OF_FORMATS)
+def test_steps_are_linear_in_a_flood_of_any_format(form: str, prefix: str, unit: str) -> None:
+    def steps(size: int, reason: str) -> int:
+        output = prefix + _flood(unit, size)
+        return _lines_run(
+            lambda: interpret(
+                output,
+                tools=TOOLS,
+                format=form,
+                prompt_state="assistant_start",
+                finish_reason=reason,
+            )
+        )
+
+    for reason in ("stop", "length"):
+        assert steps(4_000, reason) <= 2.2 * steps(2_000, reason) + 2_000
 
 
 def _typed(text: str) -> Callable[[], object]:
@@ -126,10 +190,11 @@ def test_nested_alternatives_do_not_multiply() -> None:
     assert _lines_run(lambda: interpret(output, tools=[tool])) < 20_000
 
 
+@pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("unit", FLOODS.values(), ids=FLOODS.keys())
-def test_a_stream_rereads_no_more_than_one_marker_a_chunk(unit: str) -> None:
-    output = _flood(unit, 5_000)
-    whole, single = Scanner(QWEN3_XML), Scanner(QWEN3_XML)
+def test_a_stream_rereads_no_more_than_one_marker_a_chunk(form: str, unit: str) -> None:
+    output = _flood(unit, 2_000)
+    whole, single = Scanner(format_named(form)), Scanner(format_named(form))
     whole.feed(output)
     for character in output:
         single.feed(character)
@@ -138,10 +203,19 @@ def test_a_stream_rereads_no_more_than_one_marker_a_chunk(unit: str) -> None:
     assert single.markers == whole.markers
 
 
+@pytest.mark.parametrize("form", FORMATS)
+def test_what_begins_a_marker_stands_nowhere_else_in_one(form: str) -> None:
+    spellings = format_named(form).spellings.values()
+    initials = {each[0] for each in spellings}
+    for each in spellings:
+        assert initials.isdisjoint(each[1:])
+
+
 def test_a_name_that_never_ends_is_let_go() -> None:
     reader = Interpreter(tools=TOOLS)
     for _ in range(4):
         reader.feed("<function=" + "a" * MAX_NAME)
     scanner = reader._scanner
+    assert scanner is not None
     held = 4 * (MAX_NAME + len("<function=")) - scanner.held_at
     assert held <= LONGEST

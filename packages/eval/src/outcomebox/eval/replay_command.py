@@ -18,6 +18,7 @@ from rich.table import Table
 
 from outcomebox.eval.mutations import POLICIES, parse_policy
 from outcomebox.eval.replay_judge import JudgeName, make_judge
+from outcomebox.eval.replay_reparse_command import reparse_command
 from outcomebox.eval.replay_run import Observer, Progress, Replayed, ReplaySettings, run_replay
 from outcomebox.sandbox import InputError, SessionOpenError, load_servers
 from outcomebox.sandbox.servers import ServerSpec
@@ -34,6 +35,9 @@ Examples:
 
   outcomebox-replay --dataset dataset --servers servers.yaml retail.py:refund --policy noop --json
 
+  outcomebox-replay --reparse vllm-0.32 --episodes runs/my-model
+      which verdicts would be others, had the recorded outputs been read as that server reads them?
+
 Exit status: 0 done; 1 trajectories are left without a verdict (system errors); 2 bad input;
 130 interrupted.
 """
@@ -44,9 +48,10 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 @app.command(epilog=EXAMPLES)
 def replay(  # noqa: PLR0917 -- typer reads the parameters as flags
     dataset: Annotated[
-        Path, typer.Option(metavar="DIR", help="Folder with agent/, scenario/ and test_case/.")
-    ],
-    servers: Annotated[Path, typer.Option(metavar="FILE", help="servers.yaml.")],
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder with agent/, scenario/ and test_case/."),
+    ] = None,
+    servers: Annotated[Path | None, typer.Option(metavar="FILE", help="servers.yaml.")] = None,
     selectors: Annotated[
         list[str] | None,
         typer.Argument(
@@ -96,6 +101,32 @@ def replay(  # noqa: PLR0917 -- typer reads the parameters as flags
     resume: Annotated[
         bool, typer.Option("--resume", help="Keep the rows in --out that have a verdict.")
     ] = False,
+    reparse: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PROFILE",
+            help="Instead of golden calls: execute the recorded outputs of --episodes again, read "
+            "under this interpreter profile.",
+        ),
+    ] = None,
+    episodes: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="With --reparse: episodes.jsonl, or a run's folder."),
+    ] = None,
+    tasks: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME|PATH",
+            help="With --reparse: the episodes' domains or task files. Default: retail, travel.",
+        ),
+    ] = None,
+    plain_schemas: Annotated[
+        bool,
+        typer.Option(
+            "--plain-schemas",
+            help="With --reparse: tell the profile one plain type for each parameter.",
+        ),
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object; progress goes to stderr.")
     ] = False,
@@ -103,12 +134,25 @@ def replay(  # noqa: PLR0917 -- typer reads the parameters as flags
     """Make the golden calls of each task, or a mutation of them, and see what its check says.
 
     Each trajectory is a real session of the dataset's own tool servers, graded by the task's own
-    check. No model is asked.
+    check. No model is asked. With --reparse, recorded outputs are executed again instead.
     """
     console = Console(stderr=True, highlight=False)
+    if reparse is not None or episodes is not None:
+        reparse_command(
+            reparse,
+            episodes,
+            tasks,
+            out=out,
+            concurrency=concurrency,
+            plain_schemas=plain_schemas,
+            as_json=as_json,
+            console=console,
+        )
+        return
     try:
         chosen = parse_policy(policy)
-        specs = load_servers(servers, python=server_python, clock=clock)
+        dataset = _needed(dataset, "dataset")
+        specs = load_servers(_needed(servers, "servers"), python=server_python, clock=clock)
         if mode is not None:
             specs = {name: _in_mode(spec, mode) for name, spec in specs.items()}
         settings = ReplaySettings(
@@ -143,6 +187,12 @@ async def _run(settings: ReplaySettings, console: Console) -> Replayed:
             return await run_replay(settings, observe)
     finally:
         await settings.judge.aclose()
+
+
+def _needed(given: Path | None, name: str) -> Path:
+    if given is None:
+        raise InputError(f"is missing; give --{name} (or --reparse and --episodes)", field=name)
+    return given
 
 
 def _judge_name(text: str) -> JudgeName:

@@ -7,7 +7,8 @@ from outcomebox.interpret.formats import format_named
 from outcomebox.interpret.output import Output, PromptState
 from outcomebox.interpret.profiles import profile_named, reading_of
 from outcomebox.interpret.scanner import Scanner
-from outcomebox.interpret.tokens.text import Tokenizer, TokenReader
+from outcomebox.interpret.tokens.text import TokenReader
+from outcomebox.interpret.tokens.tokenizers import Encoding, Tokenizer
 from outcomebox.interpret.tools import Toolbox
 from outcomebox.interpret.turn import Tool, Turn
 
@@ -22,7 +23,7 @@ def interpret(
     profile: str = "strict",
     prompt_state: PromptState = "think_closed",
     finish_reason: str = "stop",
-    tokenizer: Tokenizer | None = None,
+    tokenizer: Tokenizer | Encoding | None = None,
 ) -> Turn:
     """Read one raw output.
 
@@ -38,7 +39,8 @@ def interpret(
             inside it (`think_open`) or after it (`think_closed`).
         finish_reason: Why generation ended; `length` (also `abort`, `content_filter`) says that
             the output was cut.
-        tokenizer: The model's tokenizer, needed for ids.
+        tokenizer: The model's tokenizer, needed for ids: of transformers or vLLM, a
+            `tokenizers.Tokenizer` or a tiktoken `Encoding`.
 
     Returns:
         The turn: reasoning, content, calls and what else was noticed.
@@ -69,7 +71,7 @@ class Interpreter:
         format: str = "qwen3_xml",  # noqa: A002 - the word users know it by
         profile: str = "strict",
         prompt_state: PromptState = "think_closed",
-        tokenizer: Tokenizer | None = None,
+        tokenizer: Tokenizer | Encoding | None = None,
     ) -> None:
         """Start an output. The arguments are those of `interpret`.
 

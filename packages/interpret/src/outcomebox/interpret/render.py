@@ -1,17 +1,19 @@
 """Writes a turn as the model would: the inverse of `interpret`."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from outcomebox.interpret.coercion.literals import read_json
-from outcomebox.interpret.formats.qwen3_xml import FORMAT as QWEN3_XML
+from outcomebox.interpret.formats import format_named
+from outcomebox.interpret.formats.base import Format
+from outcomebox.interpret.formats.writing import as_json, write_calls
 from outcomebox.interpret.interpreter import interpret
 from outcomebox.interpret.output import PromptState
-from outcomebox.interpret.scanner import Scanner
-from outcomebox.interpret.turn import Tool
+from outcomebox.interpret.tools import Toolbox
+from outcomebox.interpret.turn import Tool, Turn
 
-_write = QWEN3_XML.write
+_TEXTUAL = ("xml", "keyed")
+"""Bodies that write a value as text, whose type only the tool's schema tells."""
 
 
 def render(
@@ -19,48 +21,75 @@ def render(
     reasoning: str | None,
     content: str | None,
     tool_calls: Sequence[tuple[str, Mapping[str, object]]],
+    format: str = "qwen3_xml",  # noqa: A002 - the word users know it by
     prompt_state: PromptState = "think_closed",
     tools: Sequence[Tool] | None = None,
 ) -> str:
-    """Return the raw output in the Qwen3 XML form that reads back as these parts.
+    """Return the raw output in a format that reads back as these parts.
 
-    Text is written verbatim, content before calls. A string argument is written raw, any other
-    value as JSON. An empty string is the same as None for reasoning and content.
+    Text is written verbatim, content before calls. Where the format writes values as text, a string
+    argument is written raw and any other value as JSON. An empty string is the same as None for
+    reasoning and content.
 
     Args:
         reasoning: The text of the reasoning block.
         content: The visible text.
         tool_calls: Name and arguments of each call.
+        format: How the model writes calls.
         prompt_state: Where the prompt left the model; a block that it opened is only closed.
         tools: The offered tools. With them, each value is also proved to keep its type; without,
-            only the raw text of each value is.
+            only what each value is written as.
 
     Returns:
         The output, proved by reading it.
 
     Raises:
-        ValueError: The format cannot carry a part, so that the output would read back otherwise.
+        ValueError: An unknown format, or one that cannot carry a part, so that the output would
+            read back otherwise.
     """
-    calls = [(name, {k: _text(name, k, v) for k, v in a.items()}) for name, a in tool_calls]
-    text = ""
-    if prompt_state == "think_open":
-        text = (reasoning or "") + _write("think_close")
-    elif reasoning:
-        text = _write("think_open") + reasoning + _write("think_close")
-    text += content or ("\n\n" if calls and text else "")
-    text += "\n".join(_call(name, values) for name, values in calls)
-    _prove(text, reasoning, content, calls, prompt_state)
+    form = format_named(format)
+    textual = form.bodies[0] in _TEXTUAL
+    calls = [(name, _checked(name, arguments, textual)) for name, arguments in tool_calls]
+    text = _reasoning(form, reasoning, prompt_state)
+    text += content or ("\n\n" if calls and text and form.joiner.isspace() else "")
+    text += write_calls(form, calls, after=text)
+    turn = interpret(text, tools=_AnyTool(), format=form.name, prompt_state=prompt_state)
+    _prove(turn, reasoning, content, calls)
     if tools is not None:
-        _prove_types(text, tool_calls, prompt_state, tools)
+        turn = interpret(text, tools=tools, format=form.name, prompt_state=prompt_state)
+        _prove_types(turn, tool_calls)
     return text
 
 
-def _text(call: str, parameter: str, value: object) -> str:
-    if isinstance(value, str):
-        return value
-    where = f"call {call!r}, parameter {parameter!r}"
+def _reasoning(form: Format, reasoning: str | None, prompt_state: PromptState) -> str:
+    if "think_close" not in form.spellings:
+        if reasoning:
+            raise ValueError(
+                f"reasoning cannot be written: format {form.name!r} has no marks for it"
+            )
+        return ""
+    if prompt_state == "think_open":
+        return (reasoning or "") + form.write("think_close")
+    if reasoning or (form.always_reasons and prompt_state == "assistant_start"):
+        return form.write("think_open") + (reasoning or "") + form.write("think_close")
+    return ""
+
+
+def _checked(call: str, arguments: Mapping[str, object], textual: bool) -> dict[str, Any]:
+    """Return the arguments as they are to be written, each known to survive JSON."""
+    found: dict[str, Any] = {}
+    for parameter, value in arguments.items():
+        where = f"call {call!r}, parameter {parameter!r}"
+        if not isinstance(parameter, str):
+            raise ValueError(f"{where}: a parameter's name must be a string")  # noqa: TRY004 - as all refusals
+        text = value if isinstance(value, str) else _json(where, value)
+        found[parameter] = text if textual else value
+    return found
+
+
+def _json(where: str, value: object) -> str:
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        text = as_json(value)
         same = _identical(read_json(text), value)
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(
@@ -83,48 +112,39 @@ def _identical(left: Any, right: Any) -> bool:
     return bool(left == right)
 
 
-def _call(name: str, values: Mapping[str, str]) -> str:
-    lines = [_write("call_open"), _write("function_open", name)]
-    for parameter, text in values.items():
-        lines += [_write("parameter_open", parameter), text, _write("parameter_close")]
-    return "\n".join([*lines, _write("function_close"), _write("call_close")])
+class _AnyTool(Toolbox):
+    """Offers every tool, so that nothing passes as prose, and leaves every value as it is."""
+
+    def __init__(self) -> None:
+        super().__init__(())
+
+    def offered(self, name: str) -> bool:  # noqa: ARG002 - any name is
+        return True
 
 
 def _prove(
-    text: str,
+    turn: Turn,
     reasoning: str | None,
     content: str | None,
-    calls: list[tuple[str, dict[str, str]]],
-    prompt_state: PromptState,
+    calls: list[tuple[str, dict[str, Any]]],
 ) -> None:
-    """Read the output with every value as text, and compare."""
-    # Every name that stands in the output counts as offered, so that nothing passes as prose.
-    scanner = Scanner(QWEN3_XML)
-    scanner.feed(text)
-    names = {marker.name for marker in scanner.markers if marker.kind == "function_open"}
-    turn = interpret(text, tools=[{"name": name} for name in names], prompt_state=prompt_state)
-    found = [(call.name, call.arguments) for call in turn.tool_calls]
+    """Compare with what was read, every value as it is written."""
     if turn.reasoning != (reasoning or None):
         raise ValueError(f"reasoning reads back as {turn.reasoning!r:.80}: {_HINT}")
     if turn.content != (content or None):
         raise ValueError(f"content reads back as {turn.content!r:.80}: {_HINT}")
     for index, (wanted, call) in enumerate(zip(calls, turn.tool_calls, strict=False)):
-        if call.status != "ok" or (call.name, call.arguments) != wanted:
+        same = call.name == wanted[0] and _identical(call.arguments, wanted[1])
+        if call.status != "ok" or not same:
             raise ValueError(
                 f"call {index} ({wanted[0]!r}) reads back as {call.status} {call.name!r}: "
                 f"{call.message or _HINT}"
             )
-    if len(found) != len(calls):
-        raise ValueError(f"{len(calls)} calls read back as {len(found)}: {_HINT}")
+    if len(turn.tool_calls) != len(calls):
+        raise ValueError(f"{len(calls)} calls read back as {len(turn.tool_calls)}: {_HINT}")
 
 
-def _prove_types(
-    text: str,
-    calls: Sequence[tuple[str, Mapping[str, object]]],
-    prompt_state: PromptState,
-    tools: Sequence[Tool],
-) -> None:
-    turn = interpret(text, tools=tools, prompt_state=prompt_state)
+def _prove_types(turn: Turn, calls: Sequence[tuple[str, Mapping[str, object]]]) -> None:
     for (name, arguments), call in zip(calls, turn.tool_calls, strict=True):
         for parameter, value in arguments.items():
             if not _identical(call.arguments[parameter], value):

@@ -27,6 +27,16 @@ class Toolbox:
                 raise ValueError(f"tools[{index}]: the name {name!r} is offered twice; rename one")
             self._schemas[name] = schema
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the offered tools, in order."""
+        return tuple(self._schemas)
+
+    @property
+    def none_offered(self) -> bool:
+        """Whether it is known that no tool is offered, so that a server's request has none."""
+        return self.known and not self._schemas
+
     def offered(self, name: str) -> bool | None:
         """Say whether a tool of that name is offered; None where the tools are not known."""
         return name in self._schemas if self.known else None

@@ -35,6 +35,8 @@ DiagnosticCode = Literal[
     "missing_think_open",
     "repeated_think_open",
     "stray_marker",
+    "stream_broken",
+    "tools_refused",
     "unknown_parameter",
     "unresolved_ref",
 ]
@@ -76,7 +78,8 @@ class ToolCall(NamedTuple):
     Attributes:
         name: The tool's name; empty where an attempt has none.
         arguments: The typed arguments, ready to be sent when `executable`. For an attempt that is
-            not executable, the raw text of the parameters that were closed.
+            not executable, what was read of it before any typing: the raw text of the parameters
+            that were closed, or JSON values as they were written.
         status: The gravest thing that is true of the call, one of `Status`:
             `ok`: every value stands as written. `coerced`: a value was converted with nothing
             lost. `repaired`: a slip with one reading was mended (a missing closer, a Python

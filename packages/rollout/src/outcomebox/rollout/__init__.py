@@ -16,6 +16,7 @@ from outcomebox.rollout.record import Row, digest, episode_row, package_versions
 from outcomebox.rollout.runner import Observer, Plan, Progress, RunReport, make_plan, run_all
 from outcomebox.rollout.seeds import episode_seed, seeder
 from outcomebox.rollout.store import EpisodeStore, read_rows
+from outcomebox.rollout.turns import check_profile
 from outcomebox.rollout.users import ModelUser, ScriptedUser, User, make_user
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "Usage",
     "User",
     "UserError",
+    "check_profile",
     "classify",
     "digest",
     "episode_row",

@@ -86,6 +86,8 @@ class EpisodeSetting:
         profile: Interpreter profile that raw output is read with.
         seed_of: ``(uid, repetition)`` to the episode's seed.
         session_env: More environment variables of the tool servers.
+        plain_schemas: Whether the interpreter is told one plain type for each parameter, for
+            profiles of readers that refuse unions (docs/parity.md); the tools stay as they are.
     """
 
     sandbox: Sandbox
@@ -95,6 +97,7 @@ class EpisodeSetting:
     judge: Judge | None = None
     profile: str = "strict"
     session_env: Mapping[str, str] = field(default_factory=dict)
+    plain_schemas: bool = False
 
 
 async def run_episode(
@@ -164,7 +167,7 @@ async def _converse(
     user: UserEpisode,
 ) -> FinishReason:
     user_turns = 0
-    tools = Toolbox([tool.openai() for tool in backend.tools])
+    tools = _toolbox(setting, backend)
     for index in range(task.limits.turns):
         started = monotonic()
         completion = await policy.complete(episode.messages)
@@ -177,8 +180,7 @@ async def _converse(
             format=setting.policy.format,
             profile=setting.profile,
         )
-        raw = completion.text if completion.structured is None else None
-        episode.messages.append(turn.message(raw))
+        episode.messages.append(turn.message(completion))
         started = episode.spent.time("parse", started)
         if completion.finish_reason == "length":
             return "token_limit"
@@ -199,6 +201,17 @@ async def _converse(
         user_turns += 1
         episode.messages.append({"role": "user", "content": reply})
     return "agent_limit"
+
+
+def _toolbox(setting: EpisodeSetting, backend: Backend) -> Toolbox:
+    told = [tool.openai() for tool in backend.tools]
+    if setting.plain_schemas:
+        from outcomebox.interpret.replay.offers import (  # noqa: PLC0415 -- seldom wanted
+            plain_tool,
+        )
+
+        told = [plain_tool(tool) for tool in told]
+    return Toolbox(told)
 
 
 async def _answer_calls(turn: AgentTurn, episode: Episode, backend: Backend) -> None:

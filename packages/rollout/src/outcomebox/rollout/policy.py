@@ -47,6 +47,7 @@ class Completion:
         reasoning: The endpoint's reasoning field, where ``structured`` is set.
         prompt_state: Where the prompt left the model, for raw text.
         usage: Tokens spent.
+        ids: The sampled token ids of raw text, where the policy knows them.
     """
 
     text: str
@@ -55,6 +56,7 @@ class Completion:
     reasoning: str | None = None
     prompt_state: PromptState = "assistant_start"
     usage: Usage = field(default_factory=Usage)
+    ids: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

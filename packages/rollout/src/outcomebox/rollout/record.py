@@ -95,6 +95,7 @@ def episode_row(
             "content": task.content_hash,
             "domain": domain.hash,
             "profile": setting.profile,
+            "format": setting.policy.format,
         },
     }
 

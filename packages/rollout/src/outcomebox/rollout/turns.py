@@ -9,6 +9,7 @@ from typing import Any
 
 from outcomebox.interpret import Toolbox, interpret
 from outcomebox.rollout.policy import Completion, Message
+from outcomebox.sandbox import InputError
 
 DONE = "<DONE>"
 
@@ -58,8 +59,13 @@ class AgentTurn:
         """Whether the visible text ends the conversation."""
         return (self.content or "").rstrip().endswith(DONE)
 
-    def message(self, raw: str | None) -> Message:
-        """The assistant message as a row holds it, the raw output beside what was read from it."""
+    def message(self, completion: Completion) -> Message:
+        """The assistant message as a row holds it: what was read, and all that it was read from.
+
+        Args:
+            completion: What the policy gave; its raw output is recorded with its surroundings, so
+                that another reader can read the same.
+        """
         message: Message = {"role": "assistant", "content": self.content}
         if self.reasoning is not None:
             message["reasoning"] = self.reasoning
@@ -67,9 +73,25 @@ class AgentTurn:
             message["tool_calls"] = [call.to_json() for call in self.calls]
         if self.diagnostics:
             message["diagnostics"] = list(self.diagnostics)
-        if raw is not None:
-            message["raw"] = raw
+        if completion.structured is None:
+            message["raw"] = completion.text
+            if completion.ids is not None:
+                message["ids"] = list(completion.ids)
+            message["prompt_state"] = completion.prompt_state
+            message["finish_reason"] = completion.finish_reason
         return message
+
+
+def check_profile(profile: str, format: str) -> None:  # noqa: A002 -- the interpreter's word
+    """See that the interpreter has a profile and that it reads a format.
+
+    Raises:
+        InputError: It has not, or it does not.
+    """
+    try:
+        interpret("", format=format, profile=profile)
+    except ValueError as error:
+        raise InputError(str(error), field="profile") from None
 
 
 def read_turn(

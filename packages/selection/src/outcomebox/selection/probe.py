@@ -42,6 +42,7 @@ from outcomebox.selection.curate import Selection, curate
 from outcomebox.selection.episodes import read_episodes
 from outcomebox.selection.errors import EmptyPoolError, InputError
 from outcomebox.selection.probe_settings import RunSettings, save_settings
+from outcomebox.selection.probe_tools import known_tools, save_tools
 from outcomebox.selection.provenance import Provenance
 from outcomebox.selection.results import task_results
 from outcomebox.selection.settings_file import resolve_excluded
@@ -136,8 +137,13 @@ async def _run(
         with EpisodeStore(settings.episodes) as store:
             plan = make_plan(tasks, probe.attempts, store)
             async with sandbox() as box:
-                needed = sorted({tasks.by_uid[uid].domain for uid, _ in plan.todo})
+                used = {tasks.by_uid[uid].domain for uid, _ in plan.todo}
+                # A run that was made before tools were kept is asked for them when it is resumed.
+                told = known_tools(settings.folder)
+                needed = sorted(used | {task.domain for task in tasks.tasks} - told.keys())
                 await start_domains(box, [tasks.domains[name] for name in needed])
+                asked = [tasks.domains[name] for name in needed if name not in told]
+                await save_tools(box, tasks, asked, settings.folder)
                 setting = EpisodeSetting(
                     sandbox=box, policy=policy, user=user, seed_of=seeder(probe.seed)
                 )

@@ -14,6 +14,7 @@ from outcomebox.rollout import policy_names
 from outcomebox.sandbox import InputError as SandboxInputError
 from outcomebox.selection.errors import SelectionError
 from outcomebox.selection.probe import Probed, probe_run
+from outcomebox.selection.probe_parity import Parity, check_parity, check_readers
 from outcomebox.selection.probe_settings import new_run, options, resumed_run
 from outcomebox.selection.summary import summary, summary_json
 
@@ -29,8 +30,11 @@ Examples:
 
   outcomebox-probe --resume --out runs/my-model                    go on where it stopped
 
-Exit status: 0 done; 1 attempts are left without a verdict (system errors); 2 bad input;
-130 interrupted.
+  outcomebox-probe --resume --out runs/my-model --check-parity vllm-0.24 verl-0.9
+      will training read what evaluation reads? Samples nothing that is there already
+
+Exit status: 0 done; 1 attempts are left without a verdict (system errors), or the two readers of
+--check-parity would execute different calls; 2 bad input; 130 interrupted.
 """
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -82,6 +86,15 @@ def probe(  # noqa: PLR0917 -- typer reads the parameters as flags
         Path | None,
         typer.Option(metavar="FILE", help="Settings (curation.yaml); flags win over them."),
     ] = None,
+    parity: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            "--check-parity",
+            metavar="LEFT RIGHT",
+            help="Afterwards, read the recorded outputs as two parsers do, such as vllm-0.24 and "
+            "verl-0.9, and show what would be executed differently.",
+        ),
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object; progress goes to stderr.")
     ] = False,
@@ -104,7 +117,10 @@ def probe(  # noqa: PLR0917 -- typer reads the parameters as flags
         overrides["probe.policy_options"] = options("--policy-option", policy_option)
         overrides["probe.user_options"] = options("--user-option", user_option)
         settings = (resumed_run if resume else new_run)(out, config, overrides)
+        if parity:
+            check_readers(*parity)
         probed = probe_run(settings, console)
+        checked = check_parity(settings.folder, *parity, console) if parity else None
     except (SelectionError, SandboxInputError) as error:
         console.print(f"error: {error}", style="red", markup=False, soft_wrap=True)
         raise typer.Exit(2) from None
@@ -115,17 +131,19 @@ def probe(  # noqa: PLR0917 -- typer reads the parameters as flags
             style="yellow",
         )
         raise typer.Exit(130) from None
-    _show(probed, as_json, console)
+    _show(probed, checked, as_json, console)
     _report_left(probed, console)
-    if not probed.report.complete:
+    if not probed.report.complete or (checked is not None and not checked.same):
         raise typer.Exit(1)
 
 
-def _show(probed: Probed, as_json: bool, console: Console) -> None:
+def _show(probed: Probed, checked: Parity | None, as_json: bool, console: Console) -> None:
     folder = probed.folder
     if as_json:
         plain = summary_json(probed.selection, probed.provenance, probed.written)
         plain |= {"run": folder.as_posix(), "report": probed.report_json()}
+        if checked is not None:
+            plain["parity"] = checked.report
         typer.echo(json.dumps(plain, ensure_ascii=False, allow_nan=False))
     else:
         next_step = (
@@ -136,6 +154,13 @@ def _show(probed: Probed, as_json: bool, console: Console) -> None:
         )
     if probed.empty is not None:
         console.print(f"Note: {probed.empty}", style="yellow", markup=False, soft_wrap=True)
+    if checked is not None:
+        if not as_json:
+            checked.print(Console(highlight=False))
+        for note in checked.report["notes"]:
+            console.print(f"Note: {note}", markup=False, soft_wrap=True)
+        names = ", ".join(path.as_posix() for path in checked.files)
+        console.print(f"Parity: {names}", markup=False, soft_wrap=True)
 
 
 def _report_left(probed: Probed, console: Console) -> None:

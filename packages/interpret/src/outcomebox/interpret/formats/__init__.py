@@ -8,6 +8,12 @@ from outcomebox.interpret.formats.base import Format
 _MODULES = {
     "qwen3_xml": "qwen3_xml",
     "qwen3_coder": "qwen3_xml",
+    "hermes": "hermes",
+    "deepseek_r1": "deepseek_r1",
+    "glm": "glm",
+    "kimi_k2": "kimi_k2",
+    "llama3_json": "llama3_json",
+    "mistral": "mistral",
 }
 """Every name that a format is known by -> its module beside this one."""
 

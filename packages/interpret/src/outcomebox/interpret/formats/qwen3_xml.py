@@ -15,4 +15,5 @@ FORMAT = Format(
         "parameter_close": "</parameter>",
     },
     end_of_turn=("<|im_end|>", "<|endoftext|>"),
+    padded=True,
 )

@@ -12,6 +12,13 @@ from outcomebox.interpret.profiles.base import Profile, Reading
 
 _MODULES = {
     "strict": "strict.profile",
+    "vllm-0.24": "profiles.vllm",
+    "vllm-0.24-stream": "profiles.vllm",
+    "vllm-0.32": "profiles.vllm",
+    "vllm-0.32-stream": "profiles.vllm",
+    "sglang-0.5": "profiles.sglang",
+    "sglang-0.5-stream": "profiles.sglang",
+    "verl-0.9": "profiles.verl",
 }
 """Name of a profile -> the module of this package whose `PROFILES` holds it."""
 

@@ -9,7 +9,7 @@ separates it from the end of the call, another function or the end of the output
 from typing import Literal
 
 from outcomebox.interpret.formats.base import MarkerKind
-from outcomebox.interpret.scanner import Marker
+from outcomebox.interpret.strict.raw import Source
 
 WHITE_SPACE = " \t\r\n\f\v"
 """White space is ASCII: U+00A0 or U+2028 in an answer is text."""
@@ -28,14 +28,16 @@ class Layout:
         blank_before: For each marker, whether only white space parts it from the marker before it,
             or from the start of the text.
         line_start: For each marker, whether it is the first thing on its line, or follows the
-            marker before it directly.
+            marker before it directly. Keyed calls need no lines: there it holds for every marker.
         opens_call: For each marker, whether it is a call opener that a function opener follows,
             with nothing but white space and further call openers between them.
     """
 
-    def __init__(self, text: str, markers: list[Marker], end: int, *, cut: bool) -> None:
+    def __init__(self, source: Source) -> None:
+        text, markers, end = source.text, source.markers, source.end
         self._markers = markers
-        self._cut = cut
+        self._cut = source.cut
+        keyed = source.format.bodies[0] == "keyed"
         self.follows: list[Follower] = []
         self.blank_before: list[bool] = []
         self.line_start: list[bool] = []
@@ -46,7 +48,7 @@ class Layout:
             if self.blank_before:
                 self.follows.append(marker.kind if blank else "text")
             self.blank_before.append(blank)
-            self.line_start.append(blank or not gap.rpartition("\n")[2].strip(WHITE_SPACE))
+            self.line_start.append(blank or keyed or not gap.rpartition("\n")[2].strip(WHITE_SPACE))
             at = marker.end
         if markers:
             self.follows.append("text" if text[at:end].strip(WHITE_SPACE) else "end")

@@ -1,22 +1,31 @@
 """The `strict` profile, for every format."""
 
+from collections.abc import Callable
+
+from outcomebox.interpret.formats import FORMAT_NAMES
+from outcomebox.interpret.formats.base import MAX_NAME, BodyKind
 from outcomebox.interpret.output import Output
 from outcomebox.interpret.profiles.base import Profile
 from outcomebox.interpret.scanner import Marker, Scanner
+from outcomebox.interpret.strict.jsonturn import read_json_turn
+from outcomebox.interpret.strict.keyed import read_keyed
 from outcomebox.interpret.strict.layout import WHITE_SPACE
 from outcomebox.interpret.strict.raw import RawTurn, Source
 from outcomebox.interpret.strict.typed import type_strict
-from outcomebox.interpret.strict.xmlturn import read_strict
-from outcomebox.interpret.turn import Diagnostic, ToolCall, Turn
+from outcomebox.interpret.strict.xmlturn import read_xml
+from outcomebox.interpret.turn import Diagnostic, Span, ToolCall, Turn
 
 _SURE_MARKER = 4
 """Characters that the beginning of a marker needs at a cut to be taken for one, not for HTML."""
 
 
-def read_xml(output: Output) -> Turn:
-    """Read an output of the Qwen3 XML form."""
+_CALL_OPENERS = frozenset({"call_open", "section_open"})
+
+
+def read_strict(output: Output) -> Turn:
+    """Read an output of any format."""
     source = _source(output)
-    return _turn(output, read_strict(source))
+    return _turn(output, _READERS[output.format.bodies[0]](source))
 
 
 def _turn(output: Output, raw: RawTurn) -> Turn:
@@ -34,8 +43,12 @@ def _turn(output: Output, raw: RawTurn) -> Turn:
         reasoning=reasoning if reasoning.strip(WHITE_SPACE) else None,
         content=content or None,
         tool_calls=tuple(calls),
-        diagnostics=tuple(sorted(diagnostics, key=lambda each: each.span)),
+        diagnostics=tuple(sorted(diagnostics, key=_place)) if diagnostics else (),
     )
+
+
+def _place(noticed: Diagnostic) -> Span:
+    return noticed.span
 
 
 def _source(output: Output) -> Source:
@@ -45,6 +58,7 @@ def _source(output: Output) -> Source:
     end, cut_opener = _end(output, scanner)
     return Source(
         text=output.text,
+        format=output.format,
         markers=_markup(output, scanner),
         end=end,
         prompt_state=output.prompt_state,
@@ -75,7 +89,7 @@ def _end(output: Output, scanner: Scanner) -> tuple[int, bool]:
     """Return where the turn ends in the text, and whether a call's opener was cut there."""
     text, form, tokens = output.text, output.format, output.tokens
     held_at = scanner.held_at
-    if output.cut and len(text) - held_at >= _SURE_MARKER:
+    if output.cut and held_at < len(text) and _sure(output, scanner):
         # A marker that is one token is never cut in the middle.
         kinds = [
             kind
@@ -84,16 +98,34 @@ def _end(output: Output, scanner: Scanner) -> tuple[int, bool]:
             and scanner.could_be(kind, text[held_at:])
         ]
         if kinds:
-            return held_at, "call_open" in kinds
+            last = scanner.markers[-1].kind if scanner.markers else ""
+            may_end = last == "call_close" and "section_close" in kinds
+            return held_at, not may_end and not _CALL_OPENERS.isdisjoint(kinds)
     end = len(text)
     while True:
         bare = end
         while bare and text[bare - 1] in WHITE_SPACE:
             bare -= 1
-        token = next((each for each in form.end_of_turn if text.endswith(each, 0, bare)), None)
-        if token is None or not _is_special(output, token, bare):
+        if not text.endswith(form.end_of_turn, 0, bare):
+            return end, False
+        token = next(each for each in form.end_of_turn if text.endswith(each, 0, bare))
+        if not _is_special(output, token, bare):
             return end, False
         end = bare - len(token)
+
+
+def _sure(output: Output, scanner: Scanner) -> bool:
+    """Say whether the beginning of a marker at a cut is one: it is long, or is due there."""
+    text, at = output.text, scanner.held_at
+    if len(text) - at >= _SURE_MARKER:
+        return True
+    if output.format.bodies[0] == "xml" or not scanner.markers:
+        return False
+    last = scanner.markers[-1]
+    between = text[last.end : at]
+    if last.kind == "call_close":
+        return "section_close" in output.format.spellings and not between.strip(WHITE_SPACE)
+    return last.kind in _CALL_OPENERS and len(between) <= MAX_NAME and len(between.split()) <= 1
 
 
 def _is_special(output: Output, token: str, end: int) -> bool:
@@ -104,10 +136,17 @@ def _is_special(output: Output, token: str, end: int) -> bool:
     return tokens.is_token(end - len(token), end, tokens.vocab[token])
 
 
+_READERS: dict[BodyKind, Callable[[Source], RawTurn]] = {
+    "xml": read_xml,
+    "keyed": read_keyed,
+    "json": read_json_turn,
+    "headed": read_json_turn,
+}
+
 STRICT = Profile(
     name="strict",
     summary="our own reading: nothing lost, nothing executable that has more than one reading",
-    readings={"qwen3_xml": read_xml},
+    readings=dict.fromkeys(FORMAT_NAMES, read_strict),
     scans=True,
 )
 

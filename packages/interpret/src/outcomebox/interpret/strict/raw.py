@@ -1,11 +1,12 @@
 """What a profile's reader finds before any value is typed: names, texts and positions."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from outcomebox.interpret.formats.base import Format
 from outcomebox.interpret.output import PromptState
 from outcomebox.interpret.scanner import Marker
-from outcomebox.interpret.turn import Diagnostic, DiagnosticCode, Span
+from outcomebox.interpret.turn import Coercion, Diagnostic, DiagnosticCode, Span
 
 
 class Source(NamedTuple):
@@ -13,6 +14,7 @@ class Source(NamedTuple):
 
     Attributes:
         text: The raw output.
+        format: How the model writes calls.
         markers: Its markers, in order; all before `end`.
         end: Where the turn ends in `text`; what follows is end-of-turn tokens, or the beginning of
             a marker that was cut.
@@ -24,6 +26,7 @@ class Source(NamedTuple):
     """
 
     text: str
+    format: Format
     markers: list[Marker]
     end: int
     prompt_state: PromptState
@@ -40,7 +43,10 @@ class RawCall:
         name: The tool's name; empty where an attempt has none.
         start: Where its markup starts.
         end: Where its markup ends.
-        parameters: Parameter -> raw text, one newline stripped each side.
+        parameters: Parameter -> raw text, the newlines of the markup stripped.
+        values: Parameter -> JSON value, where the format writes values; None where it writes text.
+        changes: What was converted before any parameter was known.
+        misfits: Reasons why a value is not the one that was written.
         repairs: Slips that were mended.
         doubts: Reasons why there is more than one reading.
         faults: Reasons why there is no reading.
@@ -51,15 +57,18 @@ class RawCall:
 
     __slots__ = (
         "bare",
+        "changes",
         "doubts",
         "end",
         "faults",
+        "misfits",
         "name",
         "open_end",
         "parameters",
         "repairs",
         "start",
         "truncated",
+        "values",
     )
 
     def __init__(self, name: str, start: int, *, bare: bool = False) -> None:
@@ -67,12 +76,27 @@ class RawCall:
         self.start = start
         self.end = start
         self.parameters: dict[str, str] = {}
+        self.values: dict[str, Any] | None = None
+        self.changes: list[Coercion] = []
+        self.misfits: list[str] = []
         self.repairs: list[str] = []
         self.doubts: list[str] = []
         self.faults: list[str] = []
         self.truncated = False
         self.open_end = False
         self.bare = bare
+
+    @classmethod
+    def attempt(
+        cls, start: int, end: int, *, name: str = "", fault: str = "", truncated: bool = False
+    ) -> "RawCall":
+        """Return an attempt at a call, which has no reading or was cut."""
+        call = cls(name, start)
+        call.end = end
+        call.truncated = truncated
+        if fault:
+            call.faults.append(fault)
+        return call
 
     @property
     def complete(self) -> bool:

@@ -7,13 +7,11 @@ A call takes the reader through *wrapper* (between functions), *function* (betwe
 from collections.abc import Callable
 
 from outcomebox.interpret.scanner import Marker
-from outcomebox.interpret.strict.layout import WHITE_SPACE, Layout
+from outcomebox.interpret.strict.layout import Layout
 from outcomebox.interpret.strict.quoting import Quotation
 from outcomebox.interpret.strict.raw import RawCall, Source, mark
+from outcomebox.interpret.strict.words import words_of
 from outcomebox.interpret.turn import Diagnostic
-
-_FUNCTION = "<function"  # also where the rest of the opener is missing
-_FOREIGN = "its body has another form; write <function=NAME> and <parameter=NAME> blocks"
 
 
 class _Value:
@@ -48,14 +46,21 @@ class CallReader:
         first_valued: Where the first call with a value starts; None while there is none.
     """
 
-    def __init__(self, source: Source, layout: Layout, dropped: list[Diagnostic]) -> None:
+    def __init__(
+        self,
+        source: Source,
+        layout: Layout,
+        calls: list[RawCall],
+        dropped: list[Diagnostic],
+    ) -> None:
         """Start at the root. Markup that is taken out of the text is added to `dropped`."""
-        self.calls: list[RawCall] = []
+        self.calls = calls
         self.strays: list[int] = []
         self.adrift: int | None = None
         self.first_valued: int | None = None
         self._dropped = dropped
         self._source = source
+        self._words = words_of(source.format)
         self._layout = layout
         self._handle: Callable[[int, Marker], bool] | None = None
         self._call: RawCall | None = None
@@ -81,7 +86,7 @@ class CallReader:
     def open_bare(self, marker: Marker) -> None:
         """Open a function that stands outside a wrapper."""
         self._open_call(RawCall(marker.name, marker.start, bare=True))
-        self.calls[-1].repairs.append("it stands outside <tool_call>")
+        self.calls[-1].repairs.append(f"it stands outside {self._words.call_open}")
 
     def open_foreign(self, marker: Marker) -> None:
         """Open a wrapper whose body is not XML."""
@@ -90,12 +95,7 @@ class CallReader:
 
     def attempt(self, start: int, end: int, *, fault: str = "", truncated: bool = False) -> None:
         """Record an attempt that has no name."""
-        call = RawCall("", start)
-        call.end = end
-        call.truncated = truncated
-        if fault:
-            call.faults.append(fault)
-        self.calls.append(call)
+        self.calls.append(RawCall.attempt(start, end, fault=fault, truncated=truncated))
         self._handle = None
 
     def abandon(self) -> RawCall | None:
@@ -111,10 +111,10 @@ class CallReader:
         call, value = self._call, self._value
         if call is None:
             if self._handle == self._in_foreign:
-                fault = "" if source.cut else _FOREIGN
+                fault = "" if source.cut else self._words.foreign
                 self.attempt(self._opener, end, fault=fault, truncated=source.cut)
             elif self._handle == self._in_wrapper:
-                self._miss(self.calls[-1], "</tool_call>")
+                self._miss(self.calls[-1], self._words.call_close)
         elif source.cut:
             call.end, call.truncated = end, True
         elif value and (value.quoted or value.closers):
@@ -166,12 +166,12 @@ class CallReader:
         self._handle = None
         last = self.calls[-1]
         if marker.kind != "call_close":
-            self._miss(last, "</tool_call>")
+            self._miss(last, self._words.call_close)
             return False
         if self._layout.blank_before[i]:
             last.end = marker.end
         else:
-            last.repairs.append("text stands before its </tool_call>")
+            last.repairs.append(f"text stands before its {self._words.call_close}")
             self._dropped.append(mark("stray_marker", marker.start, marker.end))
         return True
 
@@ -184,7 +184,7 @@ class CallReader:
             self._close_call(marker)
         elif kind == "call_close":
             self._close_call(marker)
-            self._miss(call, "</function>")
+            self._miss(call, self._words.function_close)
             self._handle = None
         elif kind == "function_open" or self._layout.opens_call[i]:
             attempt = self._leave_call(marker.start)
@@ -207,7 +207,7 @@ class CallReader:
                 value.closers += 1
                 return True
             if value.openers > value.closers:
-                call.doubts.append("a value holds a <parameter= at the start of a line")
+                call.doubts.append(self._words.opener_in_value)
             self._close_value(marker.start)
         elif kind == "parameter_open":
             if layout.line_start[i]:
@@ -224,7 +224,7 @@ class CallReader:
         closed = marker.kind == "call_close"
         if closed or marker.kind == "call_open":
             end = marker.end if closed else marker.start
-            self.attempt(self._opener, end, fault=_FOREIGN)
+            self.attempt(self._opener, end, fault=self._words.foreign)
         return closed or self.open
 
     # -- steps ------------------------------------------------------------------------------------
@@ -282,11 +282,13 @@ class CallReader:
         if name in call.parameters:
             call.doubts.append(f"parameter {name!r} is given more than once")
         text = self._source.text[value.opener.end : end]
-        call.parameters[name] = text.removeprefix("\n").removesuffix("\n")
+        if self._source.format.padded:
+            text = text.removeprefix("\n").removesuffix("\n")
+        call.parameters[name] = text
         if self.first_valued is None:
             self.first_valued = call.start
         if missing_closer:
-            call.repairs.append(f"parameter {name!r} has no </parameter>")
+            call.repairs.append(f"parameter {name!r} has no {self._words.value_close}")
             call.open_end = True
             if value.closers:
                 call.doubts.append(f"it is unclear where parameter {name!r} ends")
@@ -306,12 +308,3 @@ class CallReader:
     def _miss(self, call: RawCall, closer: str) -> None:
         call.repairs.append(f"it has no {closer}")
         call.open_end = True
-
-
-def foreign_body(source: Source, at: int) -> bool:
-    """Say whether what follows a call opener at `at` is a call of another form, or a broken one."""
-    text, end = source.text, source.end
-    while at < end and text[at] in WHITE_SPACE:
-        at += 1
-    begun = source.cut and end - at < len(_FUNCTION) and _FUNCTION.startswith(text[at:end])
-    return begun or text.startswith(("{", _FUNCTION), at, end)

@@ -10,7 +10,8 @@ own difficulty, drawn once from its uid, makes them rarer or more frequent:
     ``p(slip) = 1 - (1 - rate) ** exp(spread * z)``, with z standard normal by uid
 
 Independently, some calls are first written wrongly (cut off, a misspelt tool) and mended when the
-error comes back (:data:`STUMBLE_RATE`).
+error comes back (:data:`STUMBLE_RATE`). With ``quirks`` some calls are also written in a way that
+parsers disagree about (see ``quirks``); without it, none is.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from outcomebox.interpret import render
+from outcomebox.rollout.policies.quirks import quirk
 from outcomebox.rollout.policies.slips import Step, apply_slip, known_values, unasked_write
 from outcomebox.rollout.policy import Completion, EpisodeContext, Message, PolicyEpisode
 from outcomebox.rollout.turns import DONE
@@ -64,10 +66,12 @@ class SimulatedPolicy:
     Attributes:
         skill: Above 1 slips are rarer, below 1 more frequent; rates are divided by it.
         spread: How far apart the tasks are in difficulty (standard deviation of the log rate).
+        quirks: Chance that a call is written in a way that parsers disagree about.
     """
 
     skill: float = 1.0
     spread: float = 1.2
+    quirks: float = 0.0
     name: str = "simulated"
     simulated: bool = True
     format: str = "qwen3_xml"
@@ -79,6 +83,7 @@ class SimulatedPolicy:
             "simulated": True,
             "skill": self.skill,
             "spread": self.spread,
+            **({"quirks": self.quirks} if self.quirks else {}),
             "slip_rates": {skill: rate for skill, (rate, _) in SLIP_RATES.items()},
             "stumble_rate": STUMBLE_RATE,
         }
@@ -104,6 +109,7 @@ def slip_chance(rate: float, uid: str, *, skill: float, spread: float) -> float:
 class _Agent:
     def __init__(self, policy: SimulatedPolicy, context: EpisodeContext) -> None:
         self._context = context
+        self._quirks = policy.quirks
         self._random = random.Random(context.seed)
         self._writes = {tool.name for tool in context.tools if tool.writes}
         task = context.task
@@ -140,10 +146,7 @@ class _Agent:
             return Completion(_turn(thought or "Everything is done.", end))
         step = self._steps.pop(0)
         if step.kind == "draft":
-            inside = render(
-                reasoning=None, content=None, tool_calls=[(step.tool, step.arguments)]
-            ).strip()
-            return self._act(messages, f"I would call this now:\n{inside}\nThat settles it.")
+            return self._act(messages, f"I would call this now:\n{_draft(step)}\nThat settles it.")
         if step.kind == "unasked":
             found = unasked_write(
                 [tool for tool in self._context.tools if tool.writes],
@@ -156,7 +159,20 @@ class _Agent:
         if self._random.random() < STUMBLE_RATE:
             self._mend = step
             return self._stumble(step)
-        return self._write(step, thought or f"Next I use {step.tool}.")
+        thought = thought or f"Next I use {step.tool}."
+        # Without quirks no number is drawn, so that a run is what it was before there were any.
+        if self._quirks and self._random.random() < self._quirks:
+            return self._write_oddly(step, thought)
+        return self._write(step, thought)
+
+    def _write_oddly(self, step: Step, thought: str) -> Completion:
+        schema = next(
+            (tool.input_schema for tool in self._context.tools if tool.name == step.tool), {}
+        )
+        kind, odd = quirk(step, schema, self._random)
+        if kind == "draft":
+            return self._write(step, f"{thought}\n{_draft(odd)}\nYes, that is right.")
+        return self._write(odd, thought)
 
     def _write(self, step: Step, thought: str) -> Completion:
         return Completion(
@@ -180,29 +196,37 @@ def _turn(
     return f"<think>\n{thought}\n</think>\n\n{body.lstrip()}"
 
 
+def _draft(step: Step) -> str:
+    """Raw text of a call as it may stand inside the reasoning."""
+    return render(reasoning=None, content=None, tool_calls=[(step.tool, step.arguments)]).strip()
+
+
 def _plain(call: tuple[str, Mapping[str, Any]]) -> tuple[str, Mapping[str, Any]]:
     # Through JSON, so that what is rendered is what a row can hold.
     return call[0], json.loads(json.dumps(call[1]))
 
 
-def simulated_policy(skill: str = "1.0", spread: str = "1.2") -> SimulatedPolicy:
+def simulated_policy(skill: str = "1.0", spread: str = "1.2", quirks: str = "0") -> SimulatedPolicy:
     """The policy from options given as text.
 
     Raises:
         InputError: An option is not a number it can use.
     """
     return SimulatedPolicy(
-        skill=_number("skill", skill, 1e-6), spread=_number("spread", spread, 0.0)
+        skill=_number("skill", skill, 1e-6),
+        spread=_number("spread", spread, 0.0),
+        quirks=_number("quirks", quirks, 0.0, 1.0),
     )
 
 
-def _number(name: str, text: str, least: float) -> float:
+def _number(name: str, text: str, least: float, most: float = math.inf) -> float:
     try:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not (least <= value < math.inf):
+    if not (least <= value <= most and math.isfinite(value)):
+        limit = "" if math.isinf(most) else f" and at most {most:g}"
         raise InputError(
-            f"give a number of at least {least:g}", field=f"policy-option {name}", value=text
+            f"give a number of at least {least:g}{limit}", field=f"policy-option {name}", value=text
         )
     return value
