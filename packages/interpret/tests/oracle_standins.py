@@ -10,9 +10,11 @@ heavy tests, where these modules stand in, must give the same answers.
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
+from importlib.metadata import Distribution, DistributionFinder
+from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -24,6 +26,9 @@ ABSENT = frozenset({
     "zmq",
 })  # fmt: skip
 """What may be stood in for, and nothing else."""
+
+RELEASES = {"transformers": "5.10.4"}
+"""Distributions whose release is asked for, and what is answered where they are not installed."""
 
 _HOOKS = frozenset({"__class_validators__"})
 """Attributes between double underscores that a package asks one of these for."""
@@ -107,6 +112,19 @@ class _AbsentModule(ModuleType):
         return _remember(self, name)
 
 
+class _AbsentDistribution(Distribution):
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def read_text(self, filename: str) -> str | None:
+        if filename != "METADATA":
+            return None
+        return f"Metadata-Version: 2.1\nName: {self._name}\nVersion: {RELEASES[self._name]}\n"
+
+    def locate_file(self, path: Any) -> Any:
+        return Path(path)
+
+
 class _Finder(Loader):
     """Finds the modules that nobody else found."""
 
@@ -118,6 +136,10 @@ class _Finder(Loader):
             if name.split(".", maxsplit=1)[0] in ABSENT
             else None
         )
+
+    def find_distributions(self, context: DistributionFinder.Context) -> Iterator[Distribution]:
+        if context.name in RELEASES:
+            yield _AbsentDistribution(context.name)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = _AbsentModule(spec.name)
