@@ -1,6 +1,7 @@
 """Soak runs: `OUTCOMEBOX_EXAMPLES=N` gives every property N examples, whatever its own number."""
 
 import os
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -15,6 +16,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         max_examples=int(wanted), deadline=None, suppress_health_check=list(HealthCheck)
     )
     for item in items:
-        test = getattr(item, "obj", None)
+        test: Any = getattr(item, "obj", None)
         if hasattr(test, "_hypothesis_internal_use_settings"):
             test._hypothesis_internal_use_settings = soak
