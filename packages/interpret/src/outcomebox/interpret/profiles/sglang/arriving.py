@@ -68,6 +68,7 @@ class Arriving:
         self._mended: Mended | None = None
         self._before = before
         self._dead = False
+        self._stray: int | None = None
         self._limbo = False
         self._strict = True
         self._read: Callable[[int], None] = self._value
@@ -100,7 +101,7 @@ class Arriving:
             strings: Whether strings that are still open are seen.
         """
         if self._dead:
-            return None if strings else self._seen_mended()
+            return self._seen_before_stray() if strings else self._seen_mended()
         if not (self._closers or self.closed_at is not None):
             return None
         name = self._name
@@ -127,6 +128,14 @@ class Arriving:
             self._grown.get("parameters"),
             complete=self.closed_at is not None and self._strict,
         )
+
+    def _seen_before_stray(self) -> Seen | None:
+        """Return what stood before a stray quote: it opens a string, which hides the fault."""
+        if self._stray is None or '"' in self._text[self._stray + 1 : self._end]:
+            self._stray = None
+            return None
+        arguments, parameters = self._grown.get("arguments"), self._grown.get("parameters")
+        return Seen(self._name, arguments, parameters, complete=False)
 
     def _seen_mended(self) -> Seen | None:
         """Return what is seen of an object that is no JSON."""
@@ -223,6 +232,7 @@ class Arriving:
             self._read = self._key if self._closers[-1] == "}" else self._value
         else:
             self._dead = True
+            self._stray = self._at if sign == '"' else None
 
     def _open(self, closer: str) -> None:
         if self._closers:
