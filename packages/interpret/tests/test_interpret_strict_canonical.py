@@ -7,10 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interpret_outputs import FINISH_REASONS, PROMPT_STATES, TOOLS, call_in, outputs
-from outcomebox.interpret import PromptState, Turn, interpret
+from outcomebox.interpret import Interpreter, PromptState, Toolbox, Turn, interpret
+from outcomebox.interpret.formats import format_named
+from outcomebox.interpret.output import Output
 from outcomebox.interpret.strict import xmlturn
 from outcomebox.interpret.strict.canonical import read_canonical
 from outcomebox.interpret.strict.raw import RawTurn, Source
+from outcomebox.interpret.strict.template import read_template
 
 _GAPS = st.sampled_from(["", "\n", "\n\n", "so", " "])
 _VALUES = st.sampled_from(["x", "", "\n", " a\n", "7", "007", "<b>", "null", "True", '{"a": 1}'])
@@ -33,6 +36,13 @@ def _canonical(form: str) -> st.SearchStrategy[str]:
     )
 
 
+def _streamed(output: str, finish: str, **around: Any) -> Turn:
+    """Read as a stream, which the template's pattern has no part in."""
+    reader = Interpreter(**around)
+    reader.feed(output)
+    return reader.finish(finish)
+
+
 @pytest.mark.parametrize("form", ["qwen3_xml", "glm"])
 @given(data=st.data(), prompt_state=PROMPT_STATES, finish=FINISH_REASONS)
 @settings(max_examples=200, deadline=None)
@@ -43,9 +53,7 @@ def test_the_short_way_and_the_machine_agree(
     tools = data.draw(st.sampled_from([None, TOOLS]))
 
     def read() -> Turn:
-        return interpret(
-            output, tools=tools, format=form, prompt_state=prompt_state, finish_reason=finish
-        )
+        return _streamed(output, finish, tools=tools, format=form, prompt_state=prompt_state)
 
     short = read()
     with pytest.MonkeyPatch.context() as patch:
@@ -86,6 +94,41 @@ def test_the_short_way_is_taken_for_canonical_outputs_only(
     around: dict[str, Any] = {"tools": TOOLS, "prompt_state": prompt_state}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(xmlturn, "read_canonical", noted)
-        interpret(output, **around)
-        interpret(output, **around, finish_reason="length")
+        _streamed(output, "stop", **around)
+        _streamed(output, "length", **around)
     assert found == [short, False]
+
+
+@given(data=st.data(), prompt_state=PROMPT_STATES, finish=FINISH_REASONS)
+@settings(max_examples=400, deadline=None)
+def test_the_template_s_pattern_and_a_stream_agree(
+    data: st.DataObject, prompt_state: PromptState, finish: str
+) -> None:
+    output = data.draw(_canonical("qwen3_xml") | outputs("qwen3_xml"))
+    tools = data.draw(st.sampled_from([None, TOOLS]))
+    turn = interpret(output, tools=tools, prompt_state=prompt_state, finish_reason=finish)
+    assert turn == _streamed(output, finish, tools=tools, prompt_state=prompt_state)
+
+
+@pytest.mark.parametrize(
+    ("output", "prompt_state"),
+    [
+        ("Hi.\n", "think_closed"),
+        ("Hi.<|im_end|>\n", "think_closed"),
+        ("hm</think>\n\n@", "think_open"),
+        ("<think>hm</think>So: @\n@<|im_end|>", "assistant_start"),
+        ("@\n", "assistant_start"),
+    ],
+)
+def test_the_template_s_pattern_takes_what_the_template_writes(
+    output: str, prompt_state: PromptState
+) -> None:
+    written = output.replace("@", call_in("qwen3_xml", "edit", {"code": "x", "n": "7"}))
+    whole = Output(
+        written, None, Toolbox(TOOLS), format_named("qwen3_xml"), prompt_state, "stop", None
+    )
+    turn = read_template(whole)
+    assert turn is not None
+    assert len(turn.tool_calls) == output.count("@")
+    assert read_template(whole._replace(text=written + "<")) is None
+    assert read_template(whole._replace(finish_reason="length")) is None

@@ -50,8 +50,17 @@ def interpret(
         ValueError: An unknown format, profile or prompt state, a format that the profile does not
             read, or a tool without a name.
     """
+    toolbox = tools if isinstance(tools, Toolbox) else Toolbox(tools)
+    if isinstance(output, str) and prompt_state in _PROMPT_STATES:
+        form = format_named(format)
+        short = profile_named(profile).short.get(form.name)
+        if short is not None:
+            whole = Output(output, None, toolbox, form, prompt_state, finish_reason, None)
+            turn = short(whole)
+            if turn is not None:
+                return turn
     reader = Interpreter(
-        tools=tools,
+        tools=toolbox,
         format=format,
         profile=profile,
         prompt_state=prompt_state,

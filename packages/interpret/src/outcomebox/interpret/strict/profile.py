@@ -11,6 +11,7 @@ from outcomebox.interpret.strict.jsonturn import read_json_turn
 from outcomebox.interpret.strict.keyed import read_keyed
 from outcomebox.interpret.strict.layout import WHITE_SPACE
 from outcomebox.interpret.strict.raw import RawTurn, Source
+from outcomebox.interpret.strict.template import read_template
 from outcomebox.interpret.strict.typed import type_strict
 from outcomebox.interpret.strict.xmlturn import read_xml
 from outcomebox.interpret.turn import Diagnostic, Span, ToolCall, Turn
@@ -148,6 +149,7 @@ STRICT = Profile(
     summary="our own reading: nothing lost, nothing executable that has more than one reading",
     readings=dict.fromkeys(FORMAT_NAMES, read_strict),
     scans=True,
+    short={"qwen3_xml": read_template},
 )
 
 PROFILES = {STRICT.name: STRICT}
