@@ -27,8 +27,8 @@ _STAND_INS = """
 import oracle_standins
 
 oracle_standins.ABSENT |= {
-    "aiofiles", "codetiming", "datasets", "dill", "hydra", "orjson", "pandas", "peft", "pyarrow",
-    "qwen_vl_utils", "tensorboard", "torchdata", "uvicorn", "wandb",
+    "aiofiles", "codetiming", "datasets", "dill", "fastapi", "hydra", "orjson", "pandas", "peft",
+    "pyarrow", "qwen_vl_utils", "tensorboard", "torchdata", "uvicorn", "wandb",
 }
 oracle_standins.install()
 """
