@@ -130,5 +130,5 @@ def test_the_template_s_pattern_takes_what_the_template_writes(
     turn = read_template(whole)
     assert turn is not None
     assert len(turn.tool_calls) == output.count("@")
-    assert read_template(whole._replace(text=written + "<")) is None
+    assert read_template(whole._replace(text=written + "</think")) is None
     assert read_template(whole._replace(finish_reason="length")) is None

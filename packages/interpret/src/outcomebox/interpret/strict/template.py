@@ -1,7 +1,7 @@
 """The shortest way: a whole output exactly as Qwen3's template writes it, read by two patterns.
 
-It holds no `<` but those of one reasoning block and of its calls, so no marker can be anything but
-what it is. Whatever does not fit the pattern is left to the scanner and the machine; what fits they
+It holds no markup but that of one reasoning block and of its calls, nor anything that begins like
+it, so no marker can be anything but what it is. Whatever does not fit the pattern is left to the scanner and the machine; what fits they
 read the same, which tests hold: a stream never comes this way.
 """
 
@@ -16,7 +16,7 @@ from outcomebox.interpret.turn import Diagnostic, ToolCall, Turn
 
 # Every repetition is possessive (`*+`): it gives nothing back, so that no text is looked at twice.
 _NAME = rf"[^<>\n]{{1,{MAX_NAME}}}+"
-_TEXT = "[^<]*+"
+_TEXT = r"(?:[^<]++|<(?!/?(?:think|tool_call|function|parameter)|\|))*+"
 _SPACE = rf"[{WHITE_SPACE}]*+"
 _PARAMETER = rf"<parameter={_NAME}>\n{_TEXT}</parameter>\n"
 _CALL = rf"<tool_call>\n<function={_NAME}>\n(?:{_PARAMETER})*+</function>\n</tool_call>"
