@@ -1,8 +1,9 @@
 """The shortest way: a whole output exactly as Qwen3's template writes it, read by two patterns.
 
 It holds no markup but that of one reasoning block and of its calls, nor anything that begins like
-it, so no marker can be anything but what it is. Whatever does not fit the pattern is left to the scanner and the machine; what fits they
-read the same, which tests hold: a stream never comes this way.
+it, so no marker can be anything but what it is. Whatever does not fit the pattern is left to the
+scanner and the machine; what fits they read the same, which tests hold: a stream never comes this
+way.
 """
 
 import re
