@@ -5,26 +5,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from outcomebox.interpret.output import Output
-
-_SPECIAL = frozenset(
-    {
-        "<|endoftext|>",
-        "<|im_start|>",
-        "<|im_end|>",
-        "<|object_ref_start|>",
-        "<|object_ref_end|>",
-        "<|box_start|>",
-        "<|box_end|>",
-        "<|quad_start|>",
-        "<|quad_end|>",
-        "<|vision_start|>",
-        "<|vision_end|>",
-        "<|vision_pad|>",
-        "<|image_pad|>",
-        "<|video_pad|>",
-    }
-)
-"""Special tokens of Qwen's tokenizers. They are left out of the text where no tools are offered."""
+from outcomebox.interpret.profiles.qwen import SPECIAL
 
 _MARKERS = (
     "<think>",
@@ -36,7 +17,7 @@ _MARKERS = (
 )
 
 _PIECES = re.compile(
-    "|".join(map(re.escape, (*sorted(_SPECIAL), *_MARKERS))) + r"| ?\w+|\s+|[^\w\s]"
+    "|".join(map(re.escape, (*sorted(SPECIAL), *_MARKERS))) + r"| ?\w+|\s+|[^\w\s]"
 )
 """Where only text is known: markers and special tokens whole, the rest in words, blanks and signs.
 
@@ -73,7 +54,7 @@ def deltas(output: Output) -> list[Delta]:
     for start, end in pairwise((0, *ends)):
         if end <= stop:
             piece = text[start:end]
-            steps.append(Delta(piece if keep or piece not in _SPECIAL else "", end))
+            steps.append(Delta(piece if keep or piece not in SPECIAL else "", end))
     if not output.cut:
         steps.append(Delta("", stop))
     return steps

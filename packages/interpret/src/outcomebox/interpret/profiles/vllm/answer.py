@@ -2,10 +2,9 @@
 
 from outcomebox.interpret.output import Output
 from outcomebox.interpret.profiles.wires import served_call as call_of
-from outcomebox.interpret.tools import Toolbox
 from outcomebox.interpret.turn import Diagnostic, Span
 
-__all__ = ["call_of", "nameless", "offers_tools", "served"]
+__all__ = ["call_of", "nameless", "served"]
 
 
 def nameless(span: Span) -> Diagnostic:
@@ -26,11 +25,3 @@ def served(output: Output) -> Output:
         return output
     shorter = tokens._replace(ids=tokens.ids[:-1], ends=tokens.ends[:-1])
     return output._replace(text=text[:begins], tokens=shorter)
-
-
-def offers_tools(tools: Toolbox) -> bool:
-    """Say whether calls are read: not where it is known that no tool is offered.
-
-    A server's request then has no tools, and gets no calls.
-    """
-    return not tools.none_offered

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from outcomebox.interpret.output import Output
-from outcomebox.interpret.profiles.vllm.answer import call_of, offers_tools, served
+from outcomebox.interpret.profiles.vllm.answer import call_of, served
 from outcomebox.interpret.profiles.vllm.deepseek_calls import CallStream
 from outcomebox.interpret.profiles.vllm.deepseek_whole import (
     CALL_CLOSE,
@@ -43,7 +43,7 @@ def read_stream(output: Output) -> Turn:
         return Turn(reasoning, None)
     rest = deltas[first:]
     start = rest[0].start if rest else len(output.text)
-    if not offers_tools(output.tools):
+    if output.tools.none_offered:
         return Turn(reasoning, output.text[start:] or None)
     stream = CallStream(output.text, start)
     for delta in rest:

@@ -7,7 +7,7 @@ DeepSeek-R1 starts them; both are the same in both releases.
 from typing import NamedTuple
 
 from outcomebox.interpret.output import Output
-from outcomebox.interpret.profiles.vllm.answer import call_of, offers_tools, served
+from outcomebox.interpret.profiles.vllm.answer import call_of, served
 from outcomebox.interpret.profiles.vllm.hermes_whole import RawCall
 from outcomebox.interpret.turn import Turn
 
@@ -42,7 +42,7 @@ def read_whole(output: Output) -> Turn:
         return Turn(text[begin:], None)
     reasoning, start = text[begin:close], close + len(THINK_CLOSE)
     section = text.find(CALLS_OPEN, start)
-    if section < 0 or not offers_tools(output.tools):
+    if section < 0 or output.tools.none_offered:
         return Turn(reasoning, text[start:] or None)
     calls, refused = _calls(text, start)
     if refused:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from outcomebox.interpret.output import Output
-from outcomebox.interpret.profiles.vllm.releases import SPECIAL
+from outcomebox.interpret.profiles.qwen import SPECIAL
 from outcomebox.interpret.profiles.vllm.xml_lexer import DROPPED, SAMPLED, TEXT
 from outcomebox.interpret.tokens.text import TokenText
 

@@ -7,11 +7,11 @@ parser takes out.
 from functools import partial
 
 from outcomebox.interpret.output import Output
-from outcomebox.interpret.profiles.vllm.answer import call_of, offers_tools, served
+from outcomebox.interpret.profiles.qwen import ENDS, SPECIAL
+from outcomebox.interpret.profiles.vllm.answer import call_of, served
 from outcomebox.interpret.profiles.vllm.hermes_reasoning import split_stream, split_whole
 from outcomebox.interpret.profiles.vllm.hermes_stream import read_stream
 from outcomebox.interpret.profiles.vllm.hermes_whole import read_whole
-from outcomebox.interpret.profiles.vllm.releases import ENDS, SPECIAL
 from outcomebox.interpret.turn import Turn
 
 
@@ -19,7 +19,7 @@ def _read_whole(output: Output, *, dropped: frozenset[str]) -> Turn:
     reasoning, content = split_whole(served(output), dropped)
     if content is None:
         return Turn(reasoning, None)
-    calls = read_whole(content.text) if offers_tools(output.tools) else None
+    calls = read_whole(content.text) if not output.tools.none_offered else None
     if calls is None:
         return Turn(reasoning, content.text)
     before = content.text[: calls[0].start]
@@ -37,7 +37,7 @@ def _read_stream(output: Output, *, dropped: frozenset[str]) -> Turn:
     reasoning, deltas = split_stream(served(output), dropped)
     if deltas is None:
         return Turn(reasoning, None)
-    if not offers_tools(output.tools):
+    if output.tools.none_offered:
         return Turn(reasoning, deltas.text or None)
     content, calls = read_stream(deltas)
     return Turn(

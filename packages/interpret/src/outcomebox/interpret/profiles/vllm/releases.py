@@ -44,22 +44,3 @@ V032 = Release(
     late_first=False,
     types_exactly=True,
 )
-
-ENDS = frozenset({"<|im_end|>", "<|endoftext|>"})
-"""The tokens that end and pad a turn of a Qwen model."""
-
-SPECIAL = ENDS | {
-    "<|im_start|>",
-    "<|object_ref_start|>",
-    "<|object_ref_end|>",
-    "<|box_start|>",
-    "<|box_end|>",
-    "<|quad_start|>",
-    "<|quad_end|>",
-    "<|vision_start|>",
-    "<|vision_end|>",
-    "<|vision_pad|>",
-    "<|image_pad|>",
-    "<|video_pad|>",
-}
-"""The special tokens of Qwen's tokenizers that are no markup of reasoning or calls."""

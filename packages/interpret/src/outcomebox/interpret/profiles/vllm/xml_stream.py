@@ -9,9 +9,10 @@ from bisect import bisect_left
 from itertools import accumulate
 
 from outcomebox.interpret.output import Output
-from outcomebox.interpret.profiles.vllm.answer import call_of, nameless, offers_tools, served
+from outcomebox.interpret.profiles.qwen import ENDS, SPECIAL
+from outcomebox.interpret.profiles.vllm.answer import call_of, nameless, served
 from outcomebox.interpret.profiles.vllm.deltas import Delta, deltas_of
-from outcomebox.interpret.profiles.vllm.releases import ENDS, SPECIAL, Release
+from outcomebox.interpret.profiles.vllm.releases import Release
 from outcomebox.interpret.profiles.vllm.xml_arguments import Arguments
 from outcomebox.interpret.profiles.vllm.xml_calls import Attempt, CallReader
 from outcomebox.interpret.profiles.vllm.xml_lexer import DROPPED, Lexer, Piece
@@ -83,7 +84,7 @@ class _Client:
         """Return the calls, and a note for each attempt that was none."""
         calls: list[ToolCall] = []
         notes: list[Diagnostic] = []
-        offers = offers_tools(tools)
+        offers = not tools.none_offered
         for attempt in self._reader.attempts:
             span = (attempt.start, attempt.end)
             if not attempt.name:

@@ -9,8 +9,9 @@ from bisect import bisect_right
 from typing import Any
 
 from outcomebox.interpret.output import Output
-from outcomebox.interpret.profiles.vllm.answer import call_of, nameless, offers_tools, served
-from outcomebox.interpret.profiles.vllm.releases import SPECIAL, Release
+from outcomebox.interpret.profiles.qwen import SPECIAL
+from outcomebox.interpret.profiles.vllm.answer import call_of, nameless, served
+from outcomebox.interpret.profiles.vllm.releases import Release
 from outcomebox.interpret.profiles.vllm.xml_arguments import Arguments
 from outcomebox.interpret.profiles.vllm.xml_calls import Attempt, CallReader
 from outcomebox.interpret.profiles.vllm.xml_lexer import DROPPED, TEXT, markers_in, pieces_of
@@ -62,7 +63,7 @@ def read_whole(output: Output, release: Release) -> Turn:
     left = rest.text()
     # An answer that is empty and was never reasoning is sent as such.
     content = left or ("" if output.prompt_state == "think_closed" else None)
-    offers = offers_tools(output.tools)
+    offers = not output.tools.none_offered
     if release.keeps_markup and not offers:
         return Turn(reasoning, content)
     reader, early = _read_calls(left, special)
