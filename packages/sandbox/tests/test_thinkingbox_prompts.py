@@ -124,4 +124,15 @@ def test_as_str_format_does_it(server: str, key: str, value: Any, around: str) -
     number = [int(name) if name.isdecimal() else name for name in (server, key)]
     init: Any = {number[0]: {number[1]: value}}
     task = renew(query=text, user_context=None, bot_instructions=None)
-    assert prompts(task, init).query == text.format(init=init)
+    try:
+        filled = text.format(init=init)
+    except ValueError:  # digits that are no index
+        with pytest.raises(InputError, match="not a format string"):
+            prompts(task, init)
+    else:
+        assert prompts(task, init).query == filled
+
+
+@pytest.mark.parametrize("key", ["9223372036854775807", "9223372036854775808", "9" * 4000])
+def test_digits_are_an_index_as_far_as_an_index_goes(key: str) -> None:
+    test_as_str_format_does_it.hypothesis.inner_test("0", key, "", "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import string
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -83,8 +84,11 @@ class _ItemsOnly(string.Formatter):
             raise ValueError(f"{{{field_name}}} is not of the form {{init[server][key]}}")
         found: Any = kwargs["init"]
         for key in _KEY.findall(match[1]):
+            place = int(key) if key.isdecimal() else key
+            if isinstance(place, int) and place > sys.maxsize:
+                raise ValueError(f"[{key}] is too large a number")
             try:
-                found = found[int(key) if key.isdecimal() else key]
+                found = found[place]
             except (LookupError, TypeError) as error:
                 raise KeyError(f"{{{field_name}}} has no [{key}]") from error
         return found, "init"
