@@ -22,8 +22,8 @@ from typing import Any
 import anyio
 from mcp import ClientSession, StdioServerParameters, stdio_client
 
-from outcomebox.eval.replay import LAST_WORDS
 from outcomebox.reward.thinkingbox import CheckGrader, CheckOrder, check_grader, plain_process
+from outcomebox.reward.thinkingbox.replaying import LAST_WORDS
 from outcomebox.sandbox import Sandbox, ServerSpec, load_servers, open_world, sandbox
 from outcomebox.sandbox.thinkingbox import ThinkingBoxTask, load_thinkingbox
 from outcomebox.sandbox.world import EFFECTS, INIT, TEARDOWN

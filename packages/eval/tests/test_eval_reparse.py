@@ -117,7 +117,7 @@ def test_mistakes_are_told(
 
 
 def test_a_turn_without_its_raw_output_is_refused(episodes: Path, tmp_path: Path) -> None:
-    from outcomebox.rollout.store import seal, unseal
+    from outcomebox.reward.rows import seal, unseal
 
     line = (episodes / "episodes.jsonl").read_bytes().splitlines(keepends=True)[0]
     row = unseal(line)

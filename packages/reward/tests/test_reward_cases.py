@@ -9,15 +9,13 @@ from typing import Any
 
 import pytest
 
+import test_reward_lint_cases
 from outcomebox.reward import Check, Reason, Verdict, grade, grade_safely, verdict_of
 from outcomebox.sandbox.changes import read_state, terminal_state
 from reward_cases import CASES, CaseJudge, bag, cases_of, end_of, plain, play, seed
 
-COVERED = ("verdict", "changelog", "isolation", "error")
-# Findings about a task rather than about an episode: golden actions, twins and mutants are for a
-# command that tests tasks. What grading itself must refuse of them is tested in
-# test_reward_check.py.
-NOT_COVERED = ("lint",)
+# Findings about a task rather than about an episode are tested in test_reward_lint_cases.py.
+COUNTS = {"verdict": 39, "changelog": 9, "isolation": 1, "error": 3, "lint": 11}
 
 TRANSCRIPT = [
     {"role": "user", "content": "Please change my orders."},
@@ -49,17 +47,20 @@ def assert_expected(verdict: Verdict, expected: dict[str, Any], case: dict[str, 
     assert found in accepted
 
 
-def test_every_kind_is_covered_or_named_as_not_covered() -> None:
-    counts = Counter(case["kind"] for case in CASES)
-    assert set(counts) == {*COVERED, *NOT_COVERED}
-    left = [case["id"] for case in CASES if case["kind"] in NOT_COVERED]
-    print(f"not covered here, {len(left)} of {len(CASES)}: findings about tasks: {left}")  # noqa: T201
-    assert {kind: counts[kind] for kind in COVERED} == {
-        "verdict": 39,
-        "changelog": 9,
-        "isolation": 1,
-        "error": 3,
-    }
+def test_every_case_is_a_named_test_and_none_is_skipped() -> None:
+    assert Counter(case["kind"] for case in CASES) == COUNTS
+    assert len({case["id"] for case in CASES}) == len(CASES) == 63
+    for kind, test in (
+        ("verdict", test_verdict),
+        ("changelog", test_old_and_new_values),
+        ("isolation", test_isolation),
+        ("error", test_error),
+        ("lint", test_reward_lint_cases.test_lint),
+    ):
+        (marked,) = test.pytestmark
+        named = {parameter.id for parameter in marked.args[1]}
+        assert named == {case["id"] for case in CASES if case["kind"] == kind}
+        assert all(not parameter.marks for parameter in marked.args[1])
 
 
 @pytest.mark.parametrize("case", cases_of("verdict"))

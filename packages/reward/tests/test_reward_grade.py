@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 
 from outcomebox.reward import CheckError, JudgeError, Verdict, grade
-from outcomebox.reward import exact as exact_module
-from outcomebox.reward import nearest as nearest_module
 from reward_states import Says, brief, check, state_after
 
 SCRIPT = """
@@ -568,28 +566,3 @@ def test_rubrics_of_a_task_are_about_the_conversation() -> None:
     judge = Says()
     assert len(verdict(PAID, judge=judge, **more).reasons) == 1
     assert judge.asked == []
-
-
-# Bounds ------------------------------------------------------------------------------------------
-
-
-def test_an_explanation_cut_short_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    steps = [
-        "INSERT INTO orders(id, at) VALUES (4, 'wed'), (5, 'wed')",
-        "INSERT INTO items(order_id, sku, n) VALUES (4, 'cup', 1), (4, 'pen', 1)",
-    ]
-    assert "search" not in verdict(ORDER_WITH_ITEMS, *steps).details
-    monkeypatch.setattr(nearest_module, "STEPS", 1)
-    found = verdict(ORDER_WITH_ITEMS, *steps)
-    assert found.outcome == "failed"
-    assert found.details["search"] == "bounded"
-
-
-def test_an_undecided_pairing_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exact_module, "STEPS", 1)
-    steps = [
-        "INSERT INTO orders(id, at) VALUES (4, 'wed'), (5, 'wed')",
-        "INSERT INTO items(order_id, sku, n) VALUES (4, 'cup', 1), (5, 'pen', 1)",
-    ]
-    with pytest.raises(CheckError, match="undecided after 1 steps"):
-        verdict(ORDER_WITH_ITEMS, *steps)

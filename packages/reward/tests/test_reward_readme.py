@@ -17,7 +17,7 @@ def test_the_examples_run_and_print_what_they_say(
     blocks = re.findall(
         r"^```python\n(.*?)^```$", README.read_text("utf-8"), re.DOTALL | re.MULTILINE
     )
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     # Processes that an example starts search where this one does, which may be said relatively.
     monkeypatch.setattr(sys, "path", [str(Path(entry or ".").resolve()) for entry in sys.path])
     monkeypatch.chdir(tmp_path)

@@ -130,7 +130,7 @@ def test_a_check_that_does_not_fit_is_no_verdict() -> None:
     verdict = grade_safely(wrong, state_after(SCRIPT, RIGHT))
     assert verdict.error is not None
     assert (verdict.outcome, verdict.error["phase"]) == ("system_error", "check")
-    assert "there is no such table" in verdict.error["message"]
+    assert "there is no table u" in verdict.error["message"]
 
 
 def test_what_was_graded_safely_is_what_was_graded() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from outcomebox.reward.rows import seal
 from outcomebox.rollout import EpisodeStore, digest, read_rows
-from outcomebox.rollout.store import seal, unseal
 from outcomebox.sandbox import InputError
 
 
@@ -27,35 +26,6 @@ def row(uid: str = "a", repetition: int = 0, attempt: int = 0, **more: Any) -> d
         "versions": {"task": "t", "domain": "d"},
         **more,
     }
-
-
-JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(st.characters(codec=None, exclude_categories=())),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-    max_leaves=8,
-)
-
-
-@given(st.dictionaries(st.text().filter(lambda name: name != "checksum"), JSON, min_size=1))
-def test_any_row_comes_back_as_it_was(plain: dict[str, Any]) -> None:
-    line = seal(plain)
-    assert line.count(b"\n") == 1
-    assert line.endswith(b"\n")
-    assert unseal(line) == json.loads(json.dumps(plain))
-
-
-@given(st.dictionaries(st.text(), JSON, min_size=1), st.data())
-def test_any_changed_byte_is_noticed(plain: dict[str, Any], data: st.DataObject) -> None:
-    plain.pop("checksum", None)
-    line = seal({**plain, "x": 1})[:-1]
-    place = data.draw(st.integers(0, len(line) - 1))
-    byte = data.draw(st.integers(0, 255).filter(lambda value: value != line[place]))
-    with pytest.raises(ValueError, match=r"checksum|cut off|JSON|delimiter|value|utf-8"):
-        unseal(line[:place] + bytes([byte]) + line[place + 1 :] + b"\n")
 
 
 @given(cut=st.integers(1, 400))

@@ -44,6 +44,20 @@ def test_a_folder_with_a_domain_brings_its_own_tasks_and_domain() -> None:
     assert again.tasks == tasks.tasks
 
 
+def test_a_task_whose_end_is_still_to_be_written_is_read_as_a_draft(tmp_path: Path) -> None:
+    draft = {name: GOOD[name] for name in ("uid", "query", "golden")}
+    done = {**GOOD, "uid": "shelf/x/2"}
+    file = write(tmp_path, {**draft, "tags": ["mine"]}, done)
+    with pytest.raises(InputError, match="expect: is missing"):
+        load_tasks([str(file)])
+    tasks = load_tasks([str(file)], drafts=True)
+    one, two = tasks.tasks
+    assert one.expect == {}
+    assert one.tags == ("mine", "no-change")
+    assert two == Task.model_validate({"domain": "shelf", "family": "x", **done})
+    assert tasks.files == {"shelf/x/1": file.resolve(), "shelf/x/2": file.resolve()}
+
+
 def test_init_adds_changes_and_removes_rows(tmp_path: Path) -> None:
     init = {
         "boxes": {
@@ -104,6 +118,20 @@ def test_init_adds_changes_and_removes_rows(tmp_path: Path) -> None:
         ),
         ({"init": {"crates": {"insert": [{"a": 1}]}}}, ["init.crates", "boxes, shelves"]),
         ({"ignore": {"boxes": {"colour": "why"}}}, ["ignore.boxes", "no column colour"]),
+        ({"ignore": {"crates": {"colour": "why"}}}, ["ignore.crates", "boxes, shelves"]),
+        ({"ignore": {"boxes": {"*": "why"}}}, ["expect.boxes", "which is ignored in full"]),
+        (
+            {"accept_also": [{"name": "none", "expect": {}}]},
+            ["accept_also.0.expect", "an agent that does nothing would pass"],
+        ),
+        (
+            {"accept_also": [{"name": "other", "expect": {"Boxes": GOOD["expect"]["boxes"]}}]},
+            ["accept_also.0.expect.Boxes", "write boxes, with case as declared"],
+        ),
+        (
+            {"expect": {"boxes": {"insert": [{"weight": 1}]}}},
+            ["expect.boxes.insert.0", "key column box_id", "{$id: label}"],
+        ),
     ],
 )
 def test_what_is_wrong_is_named_with_its_place_and_its_mend(

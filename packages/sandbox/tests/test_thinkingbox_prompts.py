@@ -116,9 +116,7 @@ def test_no_attribute_of_an_object_is_ever_read() -> None:
 KEYS = st.text(st.characters(exclude_characters="]{}[!:.", exclude_categories=["Cs"]), min_size=1)
 
 
-@settings(max_examples=100, deadline=None)
-@given(KEYS, KEYS, st.text(max_size=5) | st.integers(), st.text(max_size=8))
-def test_as_str_format_does_it(server: str, key: str, value: Any, around: str) -> None:
+def filled_alike(server: str, key: str, value: Any, around: str) -> None:
     around = around.replace("{", "{{").replace("}", "}}")
     text = f"{around}{{init[{server}][{key}]}}{around}"
     number = [int(name) if name.isdecimal() else name for name in (server, key)]
@@ -133,6 +131,12 @@ def test_as_str_format_does_it(server: str, key: str, value: Any, around: str) -
         assert prompts(task, init).query == filled
 
 
+@settings(max_examples=100, deadline=None)
+@given(KEYS, KEYS, st.text(max_size=5) | st.integers(), st.text(max_size=8))
+def test_as_str_format_does_it(server: str, key: str, value: Any, around: str) -> None:
+    filled_alike(server, key, value, around)
+
+
 @pytest.mark.parametrize("key", ["9223372036854775807", "9223372036854775808", "9" * 4000])
 def test_digits_are_an_index_as_far_as_an_index_goes(key: str) -> None:
-    test_as_str_format_does_it.hypothesis.inner_test("0", key, "", "")
+    filled_alike("0", key, "", "")

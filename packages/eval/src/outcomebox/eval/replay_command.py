@@ -16,10 +16,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as Bar
 from rich.table import Table
 
-from outcomebox.eval.mutations import POLICIES, parse_policy
 from outcomebox.eval.replay_judge import JudgeName, make_judge
 from outcomebox.eval.replay_reparse_command import reparse_command
 from outcomebox.eval.replay_run import Observer, Progress, Replayed, ReplaySettings, run_replay
+from outcomebox.reward.thinkingbox.mutations import POLICIES, parse_policy
 from outcomebox.sandbox import InputError, SessionOpenError, load_servers
 from outcomebox.sandbox.servers import ServerSpec
 from outcomebox.sandbox.thinkingbox import load_thinkingbox
@@ -75,7 +75,13 @@ def replay(  # noqa: PLR0917 -- typer reads the parameters as flags
     ] = "yes",
     judge_option: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="base_url, model, key_variable, protocol."),
+        typer.Option(
+            metavar="NAME=VALUE", help="Setting of --judge model: base_url, model, votes ..."
+        ),
+    ] = None,
+    judge_cache: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Keep the judge model's votes there, and use them."),
     ] = None,
     server_python: Annotated[
         Path | None, typer.Option(metavar="FILE", help="What {python} in servers.yaml stands for.")
@@ -159,7 +165,7 @@ def replay(  # noqa: PLR0917 -- typer reads the parameters as flags
             tasks=load_thinkingbox(dataset, selectors or None, agent=agent, list_file=list_file),
             specs=specs,
             policy=chosen,
-            judge=make_judge(_judge_name(judge), _options(judge_option)),
+            judge=make_judge(_judge_name(judge), _options(judge_option), judge_cache),
             out=out or Path("runs/replay") / f"{str(chosen).replace(':', '-')}.jsonl",
             concurrency=concurrency,
             seed=seed,
@@ -183,6 +189,7 @@ def replay(  # noqa: PLR0917 -- typer reads the parameters as flags
 
 async def _run(settings: ReplaySettings, console: Console) -> Replayed:
     try:
+        await settings.judge.check()
         with _progress(f"replay {settings.policy}", console) as observe:
             return await run_replay(settings, observe)
     finally:
@@ -208,7 +215,8 @@ def _options(given: list[str] | None) -> dict[str, str]:
     for item in given or []:
         name, equals, value = item.partition("=")
         if not equals:
-            raise InputError("write NAME=VALUE", field="judge-option", value=item)
+            # The whole is not shown: it may be a key.
+            raise InputError("write NAME=VALUE", field="judge-option")
         found[name] = value
     return found
 

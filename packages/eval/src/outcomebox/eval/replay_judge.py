@@ -1,126 +1,38 @@
-"""Who answers the questions of checks in a replay: a stand-in, or a judge model."""
+"""Who answers the questions of checks in a replay, as a command names it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, Protocol
+from pathlib import Path
+from typing import Literal
 
-from outcomebox.reward.thinkingbox import JudgeQuestion
-from outcomebox.rollout.chat import ChatEndpoint
+from outcomebox.reward.judging.checks import check_judge
+from outcomebox.reward.judging.settings import judge_settings
+from outcomebox.reward.thinkingbox.judging import JUDGE_TYPES
+from outcomebox.reward.thinkingbox.standin import ReplayJudge, StandIn
 from outcomebox.sandbox import InputError
 
 JudgeName = Literal["yes", "no", "none", "model"]
-_OPTIONS = ("base_url", "model", "key_variable", "protocol")
 
 
-class ReplayJudge(Protocol):
-    """Answers a check's questions to a judge."""
-
-    @property
-    def protocol(self) -> str:
-        """How it is asked and answers: ``legacy`` or ``motivation``."""
-        ...
-
-    def describe(self) -> Mapping[str, Any]:
-        """What a row records of it."""
-        ...
-
-    async def answer(self, question: JudgeQuestion) -> str:
-        """Its reply.
-
-        Raises:
-            Exception: There is none; the check then has no verdict.
-        """
-        ...
-
-    async def aclose(self) -> None:
-        """Release what it holds."""
-        ...
-
-
-class StandIn:
-    """Says the same to every question. No model: a replay has no answer that one could judge."""
-
-    protocol = "legacy"
-
-    def __init__(self, says: Literal["yes", "no", "none"]) -> None:
-        self._says = says
-
-    def describe(self) -> Mapping[str, Any]:
-        """Its name, which says that it is a stand-in."""
-        return {"name": f"stand-in ({self._says})"}
-
-    async def answer(self, question: JudgeQuestion) -> str:
-        """The one answer.
-
-        Raises:
-            RuntimeError: It is ``none``.
-        """
-        if self._says == "none":
-            raise RuntimeError(f"no judge is configured for: {question.user[-200:]}")
-        return self._says
-
-    async def aclose(self) -> None:
-        """Nothing to release."""
-
-
-class ModelJudge:
-    """A model behind an OpenAI-compatible endpoint."""
-
-    def __init__(self, endpoint: ChatEndpoint, protocol: str) -> None:
-        self.protocol = protocol
-        self._endpoint = endpoint
-
-    def describe(self) -> Mapping[str, Any]:
-        """Its endpoint's settings, never a key."""
-        return {"name": "model", "protocol": self.protocol, **self._endpoint.describe()}
-
-    async def answer(self, question: JudgeQuestion) -> str:
-        """The model's reply.
-
-        Raises:
-            ChatError: The endpoint gave none after retries.
-        """
-        said = await self._endpoint.chat(
-            [
-                {"role": "system", "content": question.system},
-                {"role": "user", "content": question.user},
-            ]
-        )
-        return said.content or ""
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await self._endpoint.aclose()
-
-
-def make_judge(name: JudgeName, options: Mapping[str, str]) -> ReplayJudge:
+def make_judge(
+    name: JudgeName, options: Mapping[str, str], cache: Path | None = None
+) -> ReplayJudge:
     """The judge of a run.
 
     Args:
         name: ``model``, or what a stand-in says.
-        options: ``base_url``, ``model``, and optionally ``key_variable`` and ``protocol``.
+        options: Of a model: ``base_url``, ``model``, and more (see ``JudgeSettings``).
+        cache: Where a model's votes are kept; in memory by default.
 
     Raises:
         InputError: An option is missing, unknown or of no use.
     """
-    for option in options:
-        if option not in _OPTIONS:
-            raise InputError(
-                f"the judge has no such option; its options: {', '.join(_OPTIONS)}",
-                field="judge-option",
-                value=option,
-            )
-    if name != "model":
-        if options:
-            raise InputError("only --judge model has options", field="judge-option", value=options)
-        return StandIn(name)
-    for option in ("base_url", "model"):
-        if not options.get(option):
-            raise InputError(f"needs {option}; give --judge-option {option}=...", field="judge")
-    endpoint = ChatEndpoint(
-        base_url=options["base_url"],
-        model=options["model"],
-        key_variable=options.get("key_variable", "OPENAI_API_KEY"),
-    )
-    return ModelJudge(endpoint, options.get("protocol", "legacy"))
+    if name == "model":
+        return check_judge(judge_settings(options, protocols=JUDGE_TYPES), cache)
+    if options:
+        names = ", ".join(options)
+        raise InputError("only --judge model has options", field="judge-option", value=names)
+    if cache is not None:
+        raise InputError("only --judge model has a cache", field="judge-cache", value=str(cache))
+    return StandIn(name)

@@ -17,6 +17,7 @@ from typing import Any
 import anyio
 
 from outcomebox.eval.replay_recorded import RecordedPolicy, RecordedUser, format_of
+from outcomebox.reward.judging import RecordedJudge
 from outcomebox.rollout import (
     Episode,
     EpisodeSetting,
@@ -153,6 +154,7 @@ async def _again(settings: ReparseSettings, box: Sandbox, tasks: TaskSet, row: R
         sandbox=box,
         policy=policy,
         user=user,
+        judge=RecordedJudge(row["verdict"]["details"].get("judge", ())),
         seed_of=lambda _uid, _repetition: row["seeds"]["episode"],
         profile=settings.profile,
         plain_schemas=settings.plain_schemas,

@@ -12,11 +12,12 @@ from typing import Any
 
 import anyio
 
-from outcomebox.eval.mutations import Policy, Variant, variants
-from outcomebox.eval.replay import GoldenCallError, Replaying, Row, mutating_calls, replay
-from outcomebox.eval.replay_judge import ReplayJudge
+from outcomebox.eval.replay import Row, replay
 from outcomebox.eval.replay_rows import Key, RowFile, part_of, read_rows
 from outcomebox.reward.thinkingbox import check_grader
+from outcomebox.reward.thinkingbox.mutations import Policy, Variant, variants
+from outcomebox.reward.thinkingbox.replaying import GoldenCallError, Replaying, mutating_calls
+from outcomebox.reward.thinkingbox.standin import ReplayJudge
 from outcomebox.sandbox import InputError, SandboxFault, ServerSpec, sandbox
 from outcomebox.sandbox.thinkingbox import ThinkingBoxTask
 

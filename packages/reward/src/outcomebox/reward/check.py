@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -9,11 +10,10 @@ from typing import Any, Protocol
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from outcomebox.reward.errors import CheckError
-from outcomebox.reward.ignored import ALL, Ignored
 from outcomebox.reward.matchers import Spec
-from outcomebox.reward.schema import schema_problems
 from outcomebox.sandbox.changes import TableInfo
 from outcomebox.sandbox.expect import Alternative, Expect, Ignore
+from outcomebox.sandbox.fitting import contradictions, end_problems
 from outcomebox.sandbox.task import NO_CHANGE
 from outcomebox.sandbox.valuespec import IdMatcher, ValueSpec
 
@@ -84,23 +84,8 @@ class Check:
     rubrics: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        names = [alternative.name for alternative in self.alternatives]
-        for name in names:
-            if names.count(name) > 1:
-                raise CheckError(f"two accepted end states are called {name!r}; rename one")
-        empty = [each.name for each in self.alternatives if not each.expect]
-        if empty and not self.read_only:
-            raise CheckError(
-                f"{empty[0]}: lists no change, so an agent that does nothing would pass; list the "
-                f"changes that are due, or mark the check read_only (a task: the tag {NO_CHANGE})"
-            )
-        if self.read_only and not empty:
-            raise CheckError(
-                "the check is marked read_only, but every accepted end state lists changes; take "
-                "the mark away, or accept an end state without changes"
-            )
-        for alternative in self.alternatives:
-            _consistent(alternative)
+        for problem in contradictions(self.alternatives, read_only=self.read_only):
+            raise CheckError(problem.message)
         if isinstance(self.answer, IdMatcher):
             raise CheckError("answer: $id means an id in a table; write $pattern or $rubric")
 
@@ -113,9 +98,10 @@ class Check:
     def problems(self, tables: Mapping[str, TableInfo]) -> tuple[str, ...]:
         """Why the check does not fit a database with these tables, one line each."""
         return tuple(
-            problem
-            for alternative in self.alternatives
-            for problem in schema_problems(alternative, tables)
+            f"{'' if end.name == MAIN else f'{end.name}: '}{problem.field}: {problem.message}"
+            f"{_found(problem.value)}"
+            for end in self.alternatives
+            for problem in end_problems(end, tables)
         )
 
     @classmethod
@@ -193,27 +179,11 @@ def _reasons(ignore: Mapping[str, Sequence[str]]) -> Ignore:
     }
 
 
+def _found(value: object) -> str:
+    return "" if value is None else f" (found {json.dumps(value, ensure_ascii=False)[:200]})"
+
+
 def _first(error: ValidationError) -> str:
     found = error.errors()[0]
     where = ".".join(str(part) for part in found["loc"])
     return f"{where}: {found['msg'].removeprefix('Value error, ')}"
-
-
-def _consistent(alternative: Alternative) -> None:
-    """Refuse what is both listed and left out: one of the two does not mean what it says."""
-    if ALL in alternative.ignore.get(ALL, {}):
-        raise CheckError(f"{alternative.name}: ignores every column of every table; name them")
-    ignored = Ignored(alternative.ignore)
-    for table, expected in alternative.expect.items():
-        if ignored.whole(table):
-            raise CheckError(
-                f"{alternative.name}: lists changes of {table}, which is ignored in full; "
-                "take out one of the two"
-            )
-        for row in (*expected.insert, *(update.set for update in expected.update)):
-            for column in row:
-                if ignored.column(table, column):
-                    raise CheckError(
-                        f"{alternative.name}: lists a value for {table}.{column}, which is "
-                        "ignored; take out one of the two"
-                    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from outcomebox.reward import reasons
 from outcomebox.reward.ignored import Ignored
@@ -11,7 +11,7 @@ from outcomebox.reward.labels import Labels, NewIds, Occurrence
 from outcomebox.reward.matchers import Spec
 from outcomebox.reward.verdict import Reason
 from outcomebox.reward.wanted import fits
-from outcomebox.sandbox.changes import Change, DatabaseState, Row, TerminalState
+from outcomebox.sandbox.changes import Change, DatabaseState, Row, TerminalState, Value
 from outcomebox.sandbox.expect import DeleteExpect, TableExpect, UpdateExpect
 from outcomebox.sandbox.valuespec import IdMatcher, RubricMatcher
 
@@ -27,6 +27,7 @@ class UpdatedCell:
         spec: What the check accepts.
         old: The row in the initial state.
         new: The row in the terminal state.
+        calls: The tool calls that wrote to the row, as far as known.
     """
 
     table: str
@@ -35,12 +36,15 @@ class UpdatedCell:
     spec: Spec
     old: Row
     new: Row
+    calls: tuple[int, ...] = ()
 
     def wrong(self) -> Reason:
         """The reason if it turns out not to fit."""
         found = self.new.get(self.column)
-        kind = reasons.missing_update if found == self.old.get(self.column) else reasons.wrong_value
-        return kind(self.table, self.key, self.column, self.spec, found)
+        cell = (self.table, self.key, self.column, self.spec, found)
+        if found == self.old.get(self.column):
+            return reasons.missing_update(*cell)
+        return reasons.wrong_value(*cell, calls=self.calls)
 
 
 @dataclass(slots=True)
@@ -68,12 +72,12 @@ def with_reused_keys(changes: Sequence[Change], expected: TableExpect | None) ->
     """
     if expected is None or not (expected.insert and expected.delete):
         return list(changes)
-    gone = [delete.key for delete in expected.delete]
+    gone = {_identity(delete.key) for delete in expected.delete if delete.key is not None}
     result: list[Change] = []
     for change in changes:
-        if change.op == "update" and change.key in gone:
-            result.append(Change("delete", change.table, change.key, change.old, None))
-            result.append(Change("insert", change.table, change.key, None, change.new))
+        if change.op == "update" and _identity(change.key) in gone:
+            result.append(replace(change, op="delete", new=None))
+            result.append(replace(change, op="insert", old=None))
         else:
             result.append(change)
     return result
@@ -101,42 +105,53 @@ def compare_edits(
 ) -> Edits:
     """Compare the updates and deletes of one table, and set its inserts apart."""
     edits = Edits(inserted=[change for change in changes if change.op == "insert"])
-    updated = [change for change in changes if change.op == "update"]
+    updated = {_identity(change.key): change for change in changes if change.op == "update"}
     deleted = [change for change in changes if change.op == "delete"]
+    gone = {_identity(change.key) for change in deleted}
     for update in expected.update if expected else ():
-        if any(change.key == update.key for change in deleted):
+        if _identity(update.key) in gone:
             continue  # one extra delete says it all
-        _compare_update(table, update, edits, about)
-        found = next((change for change in updated if change.key == update.key), None)
-        if found is not None:
-            updated.remove(found)
-            edits.reasons += _extra_updates(found, about.ignored, besides=update.set)
-    for delete in expected.delete if expected else ():
-        found = next((each for each in deleted if _is_meant(delete, each, about.ignored)), None)
-        if found is not None:
-            deleted.remove(found)
-            continue
-        row = _still_there(table, delete, about)
-        edits.reasons.append(
-            reasons.missing_row(table, delete.key, "delete", delete.row or {})
-            if row is None
-            else reasons.missing_delete(table, delete.key, row)
-        )
-    for change in updated:
+        change = updated.pop(_identity(update.key), None)
+        _compare_update(table, update, change, edits, about)
+        if change is not None:
+            edits.reasons += _extra_updates(change, about.ignored, besides=update.set)
+    edits.reasons += _compare_deletes(table, expected.delete if expected else (), deleted, about)
+    for change in updated.values():
         edits.reasons += _extra_updates(change, about.ignored)
-    edits.reasons += map(reasons.extra_row, deleted)
     return edits
 
 
-def _compare_update(table: str, update: UpdateExpect, edits: Edits, about: Comparison) -> None:
+def _compare_deletes(
+    table: str, expected: Sequence[DeleteExpect], deleted: Sequence[Change], about: Comparison
+) -> Iterator[Reason]:
+    keyed = {_identity(change.key): change for change in deleted if change.key is not None}
+    bag = [change for change in deleted if change.key is None]
+    for delete in expected:
+        if delete.key is not None:
+            if keyed.pop(_identity(delete.key), None) is not None:
+                continue
+        elif found := next((each for each in bag if _is_meant(delete, each, about.ignored)), None):
+            bag.remove(found)
+            continue
+        row = _still_there(table, delete, about)
+        if row is None:
+            yield reasons.missing_row(table, delete.key, "delete", delete.row or {})
+        else:
+            yield reasons.missing_delete(table, delete.key, row)
+    yield from map(reasons.extra_row, (*keyed.values(), *bag))
+
+
+def _compare_update(
+    table: str, update: UpdateExpect, change: Change | None, edits: Edits, about: Comparison
+) -> None:
     old = _row(about.state.initial, table, update.key)
     new = _row(about.state.terminal, table, update.key)
     if old is None or new is None:
         edits.reasons.append(reasons.missing_row(table, update.key, "update", update.set))
         return
-    labels = about.labels
+    labels, calls = about.labels, change.calls if change else ()
     for column, spec in update.set.items():
-        cell = UpdatedCell(table, update.key, column, spec, old, new)
+        cell = UpdatedCell(table, update.key, column, spec, old, new, calls)
         # An id that was there before was not generated in the episode.
         stale = isinstance(spec, IdMatcher) and new.get(column) == old.get(column)
         if stale or not fits(table, column, spec, new, about.new_ids):
@@ -156,17 +171,16 @@ def _extra_updates(
 
 
 def _is_meant(delete: DeleteExpect, change: Change, ignored: Ignored) -> bool:
-    if delete.key is not None:
-        return change.key == delete.key
-    return change.key is None and _same(delete.row or {}, change.old or {}, change.table, ignored)
+    return _same(delete.row or {}, change.old or {}, change.table, ignored)
 
 
 def _still_there(table: str, delete: DeleteExpect, about: Comparison) -> Row | None:
     terminal = about.state.terminal
     if delete.key is not None:
         return _row(terminal, table, delete.key)
-    rows = terminal.rows(table) if table in terminal.tables else []
     wanted = delete.row or {}
+    columns = terminal.tables[table].columns if table in terminal.tables else ()
+    rows = (dict(zip(columns, cells, strict=True)) for cells in terminal.bags.get(table, ()))
     return next((row for row in rows if _same(wanted, row, table, about.ignored)), None)
 
 
@@ -176,6 +190,11 @@ def _same(wanted: Row, row: Row, table: str, ignored: Ignored) -> bool:
         for column, value in wanted.items()
         if not ignored.column(table, column)
     )
+
+
+def _identity(key: Row | None) -> frozenset[tuple[str, Value]] | None:
+    """A key as something that can be looked up, in whatever order its columns stand."""
+    return None if key is None else frozenset(key.items())
 
 
 def _row(state: DatabaseState, table: str, key: Row) -> Row | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ from outcomebox.reward.exact import exact_pairing
 from outcomebox.reward.ignored import Ignored, relevant_changes
 from outcomebox.reward.inserts import Inserts, Pair, new_row, side_by_side
 from outcomebox.reward.judge import Asking
-from outcomebox.reward.labels import Labels, NewIds, clashes
+from outcomebox.reward.labels import Labels, NewIds, clashes, meanings
 from outcomebox.reward.nearest import nearest_pairing
 from outcomebox.reward.verdict import Reason
 from outcomebox.reward.wanted import wanted_rows
@@ -56,12 +57,14 @@ def fit(alternative: Alternative, state: TerminalState) -> Fit:
     ignored = Ignored(alternative.ignore)
     changes = relevant_changes(state.changes, ignored)
     tables = {**state.terminal.tables, **state.initial.tables}
+    of_table: defaultdict[str, list[Change]] = defaultdict(list)
+    for change in changes:
+        of_table[change.table].append(change)
     labels = Labels.of(alternative, tables)
     expect = alternative.expect
-    named = sorted({change.table for change in changes} | expect.keys())
     by_table = {
-        name: with_reused_keys([each for each in changes if each.table == name], expect.get(name))
-        for name in named
+        name: with_reused_keys(of_table[name], expect.get(name))
+        for name in sorted(of_table.keys() | expect.keys())
     }
     new_ids = NewIds(state.initial, frozenset(_inserted_keys(by_table)))
     about = Comparison(state, ignored, labels, new_ids)
@@ -84,13 +87,15 @@ def fit(alternative: Alternative, state: TerminalState) -> Fit:
         if not ignored.whole(_table_of(name, state))
     ]
     wrong += [reason for edits in found.values() for reason in edits.reasons]
-    pairs = None if wrong else exact_pairing(inserts)
+    pairs = None if wrong else exact_pairing(inserts).pairs
     bounded = False
     if pairs is None:
         nearest = nearest_pairing(inserts)
-        bounded = nearest.bounded
         wrong += _insert_reasons(nearest.pairs, [cell for cell, _ in met], inserts, labels)
         wrong += map(reasons.extra_row, nearest.extra)
+        bounded = nearest.bounded
+        # Of a search that was cut short nothing may be left to say: then all fits after all.
+        pairs = None if wrong else nearest.pairs
     return Fit(
         name=alternative.name,
         reasons=tuple(sorted(wrong, key=reasons.reason_order)),
@@ -102,36 +107,45 @@ def fit(alternative: Alternative, state: TerminalState) -> Fit:
     )
 
 
-def ask_rubrics(found: Fit, asking: Asking) -> list[Reason]:
-    """What a judge finds wrong with a state whose exact columns fit; empty if all is well.
+def ask_rubrics(found: Fit, asking: Asking) -> tuple[tuple[Reason, ...], bool]:
+    """What a judge finds wrong with a state whose exact columns fit; nothing if all is well.
 
     Where several rows fit several expected ones, any pairing that the judge accepts will do.
+
+    Returns:
+        The reasons, and whether the search for such a pairing was cut short.
 
     Raises:
         JudgeError: There is no judge, or no readable answer.
     """
     wrong = []
     for cell, question in found.rubrics:
-        wrong += _refused(cell.table, cell.key, {cell.column: question}, cell.new, asking)
+        where = (cell.table, cell.key, cell.calls)
+        wrong += _refused(where, {cell.column: question}, cell.new, asking)
     no = [reason for pair in found.pairs or () for reason in _refused_pair(pair, asking)]
     if wrong or not no:
-        return [*wrong, *no]
+        return (*wrong, *no), False
     other = exact_pairing(found.inserts, lambda pair: not _refused_pair(pair, asking))
-    return no if other is None else []
+    return (tuple(no) if other.pairs is None else ()), other.bounded
 
 
 def _refused_pair(pair: Pair, asking: Asking) -> list[Reason]:
     if pair.change is None:
         return []
-    wanted = pair.wanted
-    return _refused(wanted.table, pair.change.key, wanted.rubrics, new_row(pair.change), asking)
+    wanted, change = pair.wanted, pair.change
+    where = (wanted.table, change.key, change.calls)
+    return _refused(where, wanted.rubrics, new_row(change), asking)
 
 
 def _refused(
-    table: str, key: Row | None, rubrics: Mapping[str, str], row: Row, asking: Asking
+    where: tuple[str, Row | None, tuple[int, ...]],
+    rubrics: Mapping[str, str],
+    row: Row,
+    asking: Asking,
 ) -> list[Reason]:
+    table, key, calls = where
     return [
-        reasons.rubric_failed(question, text, table=table, key=key, column=column)
+        reasons.rubric_failed(question, text, table=table, key=key, column=column, calls=calls)
         for column, question in rubrics.items()
         if isinstance(text := row.get(column), str) and not asking.yes(question, text)
     ]
@@ -145,7 +159,8 @@ def _inserted_keys(by_table: Mapping[str, list[Change]]) -> Iterator[tuple[str, 
 
 
 def _table_of(name: str, state: TerminalState) -> str:
-    schema = {**state.initial.schema, **state.terminal.schema}
+    states = (state.initial, state.terminal)
+    schema = {key: entry for each in states for key, entry in {**each.schema, **each.own}.items()}
     return next(table for (_, own), (table, _) in schema.items() if own == name)
 
 
@@ -155,12 +170,11 @@ def _insert_reasons(
     for pair in pairs:
         yield from reasons.pair_reasons(pair)
     placed = [(pair, each) for pair in pairs for each in pair.met(labels)]
-    updated = inserts.met[: len(cells)]
-    for index in clashes([*updated, *(each for _, each in placed)]):
+    met = [*inserts.met[: len(cells)], *(each for _, each in placed)]
+    meaning = meanings(met)
+    for index in clashes(met):
         if index < len(cells):
             yield cells[index].wrong()
-            continue
-        pair, each = placed[index - len(cells)]
-        key = pair.change.key if pair.change else None
-        spec = pair.wanted.listed[each.column]
-        yield reasons.wrong_value(pair.wanted.table, key, each.column, spec, each.value)
+        else:
+            pair, each = placed[index - len(cells)]
+            yield reasons.wrong_id(pair, each, meaning[each.label])

@@ -10,12 +10,15 @@ from outcomebox.reward.errors import CheckError
 from outcomebox.reward.fit import Fit, ask_rubrics, fit
 from outcomebox.reward.judge import Asking, Judge, conversation_text, final_answer
 from outcomebox.reward.matchers import accepts
-from outcomebox.reward.reasons import rubric_failed, wrong_answer
+from outcomebox.reward.reasons import rubric_failed, told, wrong_answer
 from outcomebox.reward.safely import verdict_of
 from outcomebox.reward.verdict import Reason, Verdict, failed, passed
 from outcomebox.sandbox.changes import TerminalState
 from outcomebox.sandbox.errors import StateUnreadable
 from outcomebox.sandbox.valuespec import RubricMatcher
+
+MOST_REASONS = 1_000
+"""How many reasons a verdict holds; ``details["left_out"]`` counts the others."""
 
 Messages = Sequence[Mapping[str, Any]]
 """Chat messages as ``{role, content, ..}``."""
@@ -44,8 +47,9 @@ def grade(
     Returns:
         ``passed`` or ``failed``. ``details`` has ``alternative``, the name of the end state that
         fits or comes nearest; ``reasons``, how many by end state if there are several; ``search:
-        bounded`` if a shorter explanation than the given one may exist; and ``judge``, what it was
-        asked and said.
+        bounded`` if a search was cut short, so that there may be a shorter explanation or even
+        none; ``left_out``, how many reasons there are beyond the first ``MOST_REASONS``; and
+        ``judge``, what it was asked and said.
 
     Raises:
         CheckError: The check does not fit the database, or accepts a state that nobody touched
@@ -57,12 +61,14 @@ def grade(
         raise CheckError("the check does not fit the database: " + "; ".join(problems))
     asking = Asking(judge)
     fits = [fit(alternative, state) for alternative in check.alternatives]
-    wrong = {found.name: list(found.reasons) for found in fits}
+    wrong = {found.name: found.reasons for found in fits}
+    bounded = any(found.bounded for found in fits)
     # Whoever passes without a judge must not depend on one.
     right = sorted((each for each in fits if each.pairs is not None), key=lambda e: e.needs_judge)
     chosen: Fit | None = None
     for found in right:
-        wrong[found.name] = ask_rubrics(found, asking)
+        wrong[found.name], cut = ask_rubrics(found, asking)
+        bounded = bounded or cut
         if not wrong[found.name]:
             chosen = found
             break
@@ -73,16 +79,20 @@ def grade(
             f"{chosen.name}: lists changes, but a state that nobody touched fits it already; list "
             "values that differ from the initial ones"
         )
-    reasons = wrong[chosen.name]
+    reasons = list(wrong[chosen.name])
     reasons += _answer_reasons(check, transcript, asking, ask=not reasons)
     details: dict[str, Any] = {"alternative": chosen.name}
     if len(fits) > 1:
         details["reasons"] = {name: len(found) for name, found in wrong.items()}
-    if reasons and chosen.bounded:
+    if reasons and bounded:
         details["search"] = "bounded"
     if asking.said:
         details["judge"] = asking.said
-    return failed(*reasons, details=details) if reasons else passed(details)
+    if not reasons:
+        return passed(details)
+    if len(reasons) > MOST_REASONS:
+        details["left_out"] = len(reasons) - MOST_REASONS
+    return failed(*(told(each, state.calls) for each in reasons[:MOST_REASONS]), details=details)
 
 
 def grade_safely(

@@ -3,34 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Any
 
 from outcomebox.sandbox.changes import Change, change_order, value_order
+from outcomebox.sandbox.fitting import ALL, Ignored
 
-ALL = "*"
-"""Every table, or every column."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ignored:
-    """Columns that count nowhere.
-
-    Attributes:
-        ignore: table (or ``*``) -> column (or ``*``) -> reason.
-    """
-
-    ignore: Mapping[str, Mapping[str, str]]
-
-    def whole(self, table: str) -> bool:
-        """Whether nothing of a table counts, its schema included."""
-        return ALL in self.ignore.get(table, {})
-
-    def column(self, table: str, column: str) -> bool:
-        """Whether a column does not count."""
-        own = self.ignore.get(table, {})
-        return column in own or ALL in own or column in self.ignore.get(ALL, {})
+__all__ = ["ALL", "Ignored", "relevant_changes"]
 
 
 def relevant_changes(changes: Iterable[Change], ignored: Ignored) -> list[Change]:
@@ -56,6 +35,8 @@ def relevant_changes(changes: Iterable[Change], ignored: Ignored) -> list[Change
             equal.pop()
         else:
             equal.append(change)
+    if not bags:
+        return kept
     kept.extend(change for equal in bags.values() for change in equal)
     return sorted(kept, key=_order)
 

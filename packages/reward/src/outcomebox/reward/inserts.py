@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from outcomebox.reward.labels import Labels, NewIds, Occurrence
 from outcomebox.reward.wanted import Wanted
-from outcomebox.sandbox.changes import Change, Row
+from outcomebox.sandbox.changes import Change, Row, Value
+from outcomebox.sandbox.valuespec import SpecModel
 
 
 def new_row(change: Change) -> Row:
@@ -41,35 +44,70 @@ class Pair:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Grid:
     """The expected and the inserted rows of one table whose partners are open.
 
+    Nothing is compared before it is asked for, and rows of one kind are compared once, so that many
+    rows cost about as much as they are many.
+
     Attributes:
-        pairs: ``pairs[row][place]``: an expected row with an inserted one.
         wanted: The expected rows.
         actual: The inserted rows.
-        met: ``met[row][place]``: the shared labels that the pair gives a value.
+        labels: The labels of the accepted end state.
+        new_ids: Tells generated ids from others.
     """
 
     wanted: Sequence[Wanted]
     actual: Sequence[Change]
-    pairs: Sequence[Sequence[Pair]]
-    met: Sequence[Sequence[tuple[Occurrence, ...]]]
+    labels: Labels
+    new_ids: NewIds
+    _fitting: dict[str, list[int]] = field(default_factory=dict, compare=False, repr=False)
+    _alike: dict[tuple[str, ...], dict[tuple[Value, ...], list[int]]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
     @property
     def labelled(self) -> bool:
         """Whether its pairing depends on other rows."""
         return any(wanted.shared for wanted in self.wanted)
 
+    def pair(self, row: int, place: int) -> Pair:
+        """An expected row with an inserted one."""
+        wanted, change = self.wanted[row], self.actual[place]
+        return Pair(wanted, change, wanted.wrong_columns(new_row(change), self.new_ids))
+
+    def met(self, row: int, place: int) -> tuple[Occurrence, ...]:
+        """The shared labels that a pair gives a value."""
+        return self.pair(row, place).met(self.labels)
+
     def fitting(self, row: int) -> list[int]:
-        """The inserted rows that fit an expected one, labels aside."""
-        return [place for place, pair in enumerate(self.pairs[row]) if not pair.wrong]
+        """The inserted rows that fit an expected one, labels aside; one list for a whole kind."""
+        wanted = self.wanted[row]
+        if wanted.kind not in self._fitting:
+            # Plain values are looked up, so that only likely partners are compared.
+            plain = tuple(
+                name for name, spec in wanted.specs.items() if not isinstance(spec, SpecModel)
+            )
+            if plain not in self._alike:
+                alike = defaultdict(list)
+                for place, change in enumerate(self.actual):
+                    found = new_row(change)
+                    alike[tuple([found.get(name) for name in plain])].append(place)
+                self._alike[plain] = alike
+            values: Any = tuple([wanted.specs[name] for name in plain])
+            likely = self._alike[plain].get(values, [])
+            self._fitting[wanted.kind] = [
+                place
+                for place in likely
+                if not wanted.wrong_columns(new_row(self.actual[place]), self.new_ids)
+            ]
+        return self._fitting[wanted.kind]
 
     def chosen(self, partners: Sequence[int | None]) -> list[Pair]:
         """The pairs of a choice of partners; None where there is none."""
         return [
-            Pair(self.wanted[row], None) if place is None else self.pairs[row][place]
+            Pair(self.wanted[row], None) if place is None else self.pair(row, place)
             for row, place in enumerate(partners)
         ]
 
@@ -95,7 +133,7 @@ def side_by_side(
     new_ids: NewIds,
     met: Sequence[Occurrence],
 ) -> Inserts:
-    """Pair what fixed keys decide, and compare everything else with everything.
+    """Pair what fixed keys decide, and leave everything else open.
 
     Args:
         tables: For each table its expected and its inserted rows.
@@ -105,24 +143,23 @@ def side_by_side(
     """
     settled: list[Pair] = []
     grids: list[Grid] = []
-
-    def pair(wanted: Wanted, change: Change) -> Pair:
-        return Pair(wanted, change, wanted.wrong_columns(new_row(change), new_ids))
-
     for wanted, actual in tables:
-        left, still_open = list(actual), []
-        for each in wanted:
-            if each.key is None:
-                still_open.append(each)
-                continue
-            found = next((change for change in left if change.key == each.key), None)
+        fixed = [each for each in wanted if each.key is not None]
+        places: dict[tuple[Value, ...], int] = {}
+        for at, change in enumerate(actual if fixed else ()):
+            if change.key is not None:
+                places[tuple([change.key.get(name) for name in fixed[0].key or ()])] = at
+        taken = set()
+        for each in fixed:
+            found = places.get(tuple((each.key or {}).values()))
             if found is None:
                 settled.append(Pair(each, None))
             else:
-                left.remove(found)
-                settled.append(pair(each, found))
-        pairs = [[pair(each, change) for change in left] for each in still_open]
-        labelled = [[each.met(labels) for each in line] for line in pairs]
-        grids.append(Grid(still_open, left, pairs, labelled))
+                taken.add(found)
+                wrong = each.wrong_columns(new_row(actual[found]), new_ids)
+                settled.append(Pair(each, actual[found], wrong))
+        still_open = [each for each in wanted if each.key is None]
+        left = [change for at, change in enumerate(actual) if at not in taken]
+        grids.append(Grid(still_open, left, labels, new_ids))
     decided = [each for pair in settled for each in pair.met(labels)]
     return Inserts(tuple(settled), tuple(grids), (*met, *decided))

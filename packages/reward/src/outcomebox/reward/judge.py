@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from outcomebox.reward.errors import JudgeError
 
 
-class Judge(Protocol):
-    """Answers yes/no questions about a text, most often a language model."""
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A judge's answer, with what a verdict records of it.
 
-    def ask(self, question: str, text: str) -> bool:
+    Attributes:
+        yes: The answer.
+        record: How it came about, as JSON: votes, split, model ...
+    """
+
+    yes: bool
+    record: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Judge(Protocol):
+    """Answers yes/no questions about a text, at once."""
+
+    def ask(self, question: str, text: str) -> bool | Judgement:
         """Whether the answer to ``question`` about ``text`` is yes.
 
         Raises:
@@ -19,11 +33,35 @@ class Judge(Protocol):
         """
 
 
+class AsyncJudge(Protocol):
+    """Answers yes/no questions about a text, most often a language model."""
+
+    def describe(self) -> Mapping[str, Any]:
+        """What a row records of it: never a key."""
+
+    async def check(self) -> None:
+        """See before a run that it can answer at all.
+
+        Raises:
+            InputError: It cannot, with what to mend.
+        """
+
+    async def answer(self, question: str, text: str) -> Judgement:
+        """Whether the answer to ``question`` about ``text`` is yes.
+
+        Raises:
+            JudgeError: There is no readable answer. Any other exception counts as this one.
+        """
+
+    async def aclose(self) -> None:
+        """Release what it holds."""
+
+
 class Asking:
     """One grading's questions: each is asked once, and what was answered is kept for the record.
 
     Attributes:
-        said: ``{question, text, answer}`` of every question asked, in order.
+        said: ``{question, text, answer, ..}`` of every question asked, in order.
     """
 
     def __init__(self, judge: Judge | None) -> None:
@@ -41,11 +79,13 @@ class Asking:
         text = text.encode("utf-8", "backslashreplace").decode()
         if (question, text) not in self._known:
             answer = self._answer(question, text)
-            self._known[question, text] = answer
-            self.said.append({"question": question, "text": text, "answer": answer})
+            self._known[question, text] = answer.yes
+            self.said.append(
+                {"question": question, "text": text, "answer": answer.yes, **answer.record}
+            )
         return self._known[question, text]
 
-    def _answer(self, question: str, text: str) -> bool:
+    def _answer(self, question: str, text: str) -> Judgement:
         if self._judge is None:
             raise JudgeError(f'"{question}" needs a judge, and none was given')
         try:
@@ -53,12 +93,17 @@ class Asking:
         except JudgeError:
             raise
         except Exception as error:
-            raise JudgeError(
-                f'the judge failed on "{question}": {type(error).__name__}: {error}'
-            ) from error
-        if not isinstance(answer, bool):
+            raise failure(question, error) from error
+        if isinstance(answer, bool):
+            return Judgement(answer)
+        if not isinstance(answer, Judgement) or not isinstance(answer.yes, bool):
             raise JudgeError(f'the judge answered "{question}" with {answer!r}, neither yes nor no')
         return answer
+
+
+def failure(question: str, error: Exception) -> JudgeError:
+    """What a judge's own exception means: there is no answer."""
+    return JudgeError(f'the judge failed on "{question}": {type(error).__name__}: {error}')
 
 
 def message_text(message: Mapping[str, Any]) -> str:

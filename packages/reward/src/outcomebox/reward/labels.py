@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from outcomebox.sandbox.changes import DatabaseState, Key, TableInfo, Value
@@ -69,6 +69,9 @@ class Labels:
 
     tables: Mapping[str, TableInfo]
     shared: frozenset[str]
+    _spaces: dict[tuple[str, str], Space | None] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
     @classmethod
     def of(cls, alternative: Alternative, tables: Mapping[str, TableInfo]) -> Labels:
@@ -91,10 +94,16 @@ class Labels:
 
     def occurrence(self, table: str, column: str, label: str, value: Value) -> Occurrence:
         """A label met with a value in a column."""
-        space = space_of(self.tables, table, column)
-        apart = one_to_one(self.tables, space)
         defines = self.tables[table].key == (column,)
-        return Occurrence(column, label, value, space if apart else None, defines)
+        return Occurrence(column, label, value, self.space(table, column), defines)
+
+    def space(self, table: str, column: str) -> Space | None:
+        """The space of a column, or None where labels may share values."""
+        if (table, column) not in self._spaces:
+            space = space_of(self.tables, table, column)
+            apart = one_to_one(self.tables, space)
+            self._spaces[table, column] = space if apart else None
+        return self._spaces[table, column]
 
 
 def _uses(alternative: Alternative) -> Iterator[tuple[str, str, str]]:
@@ -132,7 +141,7 @@ def clashes(met: Sequence[Occurrence]) -> list[int]:
     A label means the value that it has most often; on a tie the one of a defining occurrence, else
     the first. Of two labels with one meaning in a space, the later is wrong.
     """
-    meaning = _meanings(met)
+    meaning = meanings(met)
     taken: dict[tuple[Space, Value], str] = {}
     wrong = []
     for index, each in enumerate(met):
@@ -150,26 +159,36 @@ class ClashFloor:
     def __init__(self) -> None:
         self._values: defaultdict[str, Counter[Value]] = defaultdict(Counter)
         self._labels: defaultdict[tuple[Space, Value], Counter[str]] = defaultdict(Counter)
+        self._outliers = 0
+        self._doubled = 0
 
     def count(self, met: Iterable[Occurrence], step: Literal[1, -1] = 1) -> None:
         """Count occurrences in, or with -1 out again."""
         for each in met:
-            self._values[each.label][each.value] += step
+            values = self._values[each.label]
+            self._outliers -= _outliers(values)
+            values[each.value] += step
+            self._outliers += _outliers(values)
             if each.space:
-                self._labels[each.space, each.value][each.label] += step
+                labels = self._labels[each.space, each.value]
+                self._doubled -= len(labels) > 1
+                labels[each.label] += step
+                if not labels[each.label]:
+                    del labels[each.label]
+                self._doubled += len(labels) > 1
 
     @property
     def floor(self) -> int:
         """All but the most frequent value of each label; one if two labels share a value."""
-        outliers = sum(
-            sum(values.values()) - max(values.values()) for values in self._values.values()
-        )
-        if outliers:
-            return outliers
-        return int(any(len(+labels) > 1 for labels in self._labels.values()))
+        return self._outliers or int(self._doubled > 0)
 
 
-def _meanings(met: Iterable[Occurrence]) -> dict[str, Value]:
+def _outliers(values: Counter[Value]) -> int:
+    return sum(values.values()) - max(values.values(), default=0)
+
+
+def meanings(met: Iterable[Occurrence]) -> dict[str, Value]:
+    """What each label stands for, as :func:`clashes` says."""
     counts: defaultdict[str, Counter[Value]] = defaultdict(Counter)
     defined: dict[str, Value] = {}
     for each in met:

@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from outcomebox.reward.assign import cheapest_assignment
+from outcomebox.reward.assign import cheapest_assignment, largest_matching
+from outcomebox.reward.groups import pair_alike
 from outcomebox.reward.inserts import Grid, Inserts, Pair, new_row
 from outcomebox.reward.labels import ClashFloor, Occurrence, clashes
 from outcomebox.sandbox.changes import Change
 
 STEPS = 5_000
 """How many pairs the search tries before it takes the best it has."""
+
+MANY = 2_500
+"""How many pairs of one table are weighed; where there are more, rows that fit come first."""
+
+_DEEP = 200  # expected rows that a search goes through; each is a level of recursion
 
 # Weights: first the reasons, where a bad pair never counts more than leaving both rows alone (one
 # missing, one extra); then rather paired than alone; then the fewest wrong columns.
@@ -35,74 +41,137 @@ class Nearest:
     bounded: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """What is left of a grid once some pairs are taken for granted.
+
+    Attributes:
+        rows: Its expected rows, as indices in the grid.
+        places: Its inserted rows, likewise.
+        weights: ``weights[row][place]``: what a pair costs against leaving the inserted row alone.
+        met: ``met[row][place]``: the labels that a pair gives a value; empty without labels.
+    """
+
+    rows: Sequence[int]
+    places: Sequence[int]
+    weights: Sequence[Sequence[int]]
+    met: Sequence[Sequence[tuple[Occurrence, ...]]]
+
+
 def nearest_pairing(inserts: Inserts) -> Nearest:
     """The pairing with the fewest reasons, or the best that ``STEPS`` steps find.
 
     Without labels the tables are independent and the answer is exact at once. With labels it is the
-    start and the lower bound of a search.
+    start and the lower bound of a search. Of tables with more than ``MANY`` pairs, rows that fit
+    are paired first and no more than ``MANY`` pairs are weighed.
     """
-    weights = [_weights(grid) for grid in inserts.grids]
-    chosen = [_cheapest(grid, costs) for grid, costs in zip(inserts.grids, weights, strict=True)]
-    open_grids = [at for at, grid in enumerate(inserts.grids) if grid.labelled]
-    search = _Search(
-        [inserts.grids[at] for at in open_grids], [weights[at] for at in open_grids], inserts.met
-    )
-    for at, partners in zip(open_grids, search.run([chosen[at] for at in open_grids]), strict=True):
-        chosen[at] = partners
+    grids = inserts.grids
+    many = [len(grid.wanted) * len(grid.actual) > MANY for grid in grids]
+    chosen = _granted(grids, many, inserts.met)
+    granted = [
+        occurrence
+        for grid, partners in zip(grids, chosen, strict=True)
+        for row, place in enumerate(partners)
+        if place is not None
+        for occurrence in grid.met(row, place)
+    ]
+    rest = [_rest(grid, partners) for grid, partners in zip(grids, chosen, strict=True)]
+    start = [_cheapest(each.weights, len(each.places)) for each in rest]
+    labelled = [at for at, grid in enumerate(grids) if grid.labelled]
+    search = _Search([rest[at] for at in labelled], [*inserts.met, *granted])
+    for at, partners in zip(labelled, search.run([start[at] for at in labelled]), strict=True):
+        start[at] = partners
     pairs = list(inserts.settled)
     extra: list[Change] = []
-    for grid, partners in zip(inserts.grids, chosen, strict=True):
+    for grid, partners, each, found in zip(grids, chosen, rest, start, strict=True):
+        for row, place in zip(each.rows, found, strict=True):
+            partners[row] = None if place is None else each.places[place]
         pairs += grid.chosen(partners)
-        extra += [change for at, change in enumerate(grid.actual) if at not in partners]
-    return Nearest(tuple(pairs), tuple(extra), search.steps > STEPS)
+        taken = set(partners)
+        extra += [change for at, change in enumerate(grid.actual) if at not in taken]
+    return Nearest(tuple(pairs), tuple(extra), any(many) or search.steps > STEPS)
 
 
-def _weights(grid: Grid) -> list[list[int]]:
-    """What each pair costs, compared with leaving the inserted row alone."""
-    return [
+def _granted(
+    grids: Sequence[Grid], many: Sequence[bool], met: Sequence[Occurrence]
+) -> list[list[int | None]]:
+    """The partners of rows that fit, in tables with many pairs."""
+    chosen: list[list[int | None]] = [[None] * len(grid.wanted) for grid in grids]
+    labelled = [at for at, grid in enumerate(grids) if grid.labelled]
+    if any(many[at] for at in labelled):
+        alike = pair_alike([grids[at] for at in labelled], met)
+        for at, partners in zip(labelled, alike, strict=True):
+            if many[at]:
+                chosen[at] = partners
+    for at, grid in enumerate(grids):
+        if many[at]:
+            taken = set(chosen[at])
+            left = [row for row, place in enumerate(chosen[at]) if place is None]
+            free = {
+                id(fitting): [place for place in fitting if place not in taken]
+                for fitting in map(grid.fitting, left)
+            }
+            found = largest_matching([free[id(grid.fitting(row))] for row in left])
+            for row, place in zip(left, found, strict=True):
+                chosen[at][row] = place
+    return chosen
+
+
+def _rest(grid: Grid, partners: Sequence[int | None]) -> _Open:
+    rows = [row for row, place in enumerate(partners) if place is None]
+    taken = set(partners)
+    places = [place for place in range(len(grid.actual)) if place not in taken]
+    if len(rows) * len(places) > MANY:
+        rows = rows[: MANY // min(len(places), _DEEP)]
+        places = places[: MANY // len(rows)]
+    pairs = [[grid.pair(row, place) for place in places] for row in rows]
+    weights = [[_weight(pair) for pair in line] for line in pairs]
+    # Who has nobody to go with need not be weighed further.
+    lines = [at for at, line in enumerate(weights) if min(line, default=_NEVER) < _NEVER]
+    own = [at for at in range(len(places)) if any(weights[line][at] < _NEVER for line in lines)]
+    return _Open(
+        [rows[line] for line in lines],
+        [places[at] for at in own],
+        [[weights[line][at] for at in own] for line in lines],
         [
-            min(len(pair.wrong), 2) * _REASON + len(pair.wrong) - _ALONE
-            if pair.change and pair.wanted.near(new_row(pair.change), pair.wrong)
-            else _NEVER
-            for pair in line
-        ]
-        for line in grid.pairs
-    ]
+            [pairs[line][at].met(grid.labels) if grid.labelled else () for at in own]
+            for line in lines
+        ],
+    )
 
 
-def _cheapest(grid: Grid, weights: Sequence[Sequence[int]]) -> list[int | None]:
+def _weight(pair: Pair) -> int:
+    if pair.change is None or not pair.wanted.near(new_row(pair.change), pair.wrong):
+        return _NEVER
+    return min(len(pair.wrong), 2) * _REASON + len(pair.wrong) - _ALONE
+
+
+def _cheapest(weights: Sequence[Sequence[int]], width: int) -> list[int | None]:
     """The best partners if labels did not matter: as many places to be alone as there are rows."""
-    width = len(grid.actual)
-    costs = [[*line, *[_ALONE] * len(grid.wanted)] for line in weights]
+    costs = [[*line, *[_ALONE] * len(weights)] for line in weights]
     return [place if place < width else None for place in cheapest_assignment(costs)]
 
 
 class _Search:
     """Branch and bound over partners, with the clashes of labels counted in."""
 
-    def __init__(
-        self,
-        grids: Sequence[Grid],
-        weights: Sequence[Sequence[Sequence[int]]],
-        met: Sequence[Occurrence],
-    ) -> None:
+    def __init__(self, grids: Sequence[_Open], met: Sequence[Occurrence]) -> None:
         self._grids = grids
-        self._weights = weights
         self._nodes = [
-            (number, row) for number, grid in enumerate(grids) for row in range(len(grid.wanted))
+            (number, row) for number, grid in enumerate(grids) for row in range(len(grid.rows))
         ]
         # The least that the rows from a node on can cost.
         self._least = [0] * (len(self._nodes) + 1)
         for at in range(len(self._nodes) - 1, -1, -1):
             number, row = self._nodes[at]
-            self._least[at] = self._least[at + 1] + min([_ALONE, *weights[number][row]])
+            self._least[at] = self._least[at + 1] + min([_ALONE, *grids[number].weights[row]])
         # Partners that may be taken, the cheapest first; being alone is always one.
         self._options: list[list[tuple[int, int | None]]] = [
             [
                 *sorted((weight, at) for at, weight in enumerate(line) if weight < _NEVER),
                 (_ALONE, None),
             ]
-            for line in (weights[number][row] for number, row in self._nodes)
+            for line in (grids[number].weights[row] for number, row in self._nodes)
         ]
         self._met = list(met)
         self._clashes = ClashFloor()
@@ -117,10 +186,12 @@ class _Search:
         floor = 0
         for number, partners in enumerate(start):
             for row, place in enumerate(partners):
-                floor += _ALONE if place is None else self._weights[number][row][place]
+                floor += _ALONE if place is None else self._grids[number].weights[row][place]
                 met += () if place is None else self._grids[number].met[row][place]
         self._cost = floor + len(clashes(met)) * _REASON
-        if self._cost > floor:  # else nothing can be cheaper
+        if self._cost > floor and len(self._nodes) > _DEEP:
+            self.steps = STEPS + 1
+        elif self._cost > floor:  # else nothing can be cheaper
             self._extend(0, 0)
         return self._best
 

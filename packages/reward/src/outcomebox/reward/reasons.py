@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from outcomebox.reward.inserts import Pair, new_row
+from outcomebox.reward.labels import Occurrence
 from outcomebox.reward.matchers import Spec
 from outcomebox.reward.showing import (
     row_to_json,
@@ -17,12 +19,26 @@ from outcomebox.reward.showing import (
 from outcomebox.reward.verdict import Kind, Reason
 from outcomebox.reward.wanted import Wanted
 from outcomebox.sandbox.changes import Change, Row, TerminalState, Value, value_order
+from outcomebox.sandbox.valuespec import IdMatcher
+
+_CALLS = 5  # tool calls that a message names
 
 
-def wrong_value(table: str, key: Row | None, column: str, spec: Spec, found: Value) -> Reason:
-    """A column that changed to something else than expected."""
-    message = f"{table}{show_key(key)}: {column} is {show_difference(spec, found)}"
-    return _cell("wrong_value", message, table, key, column, expected=spec, found=found)
+def wrong_value(
+    table: str,
+    key: Row | None,
+    column: str,
+    spec: Spec,
+    found: Value,
+    *,
+    note: str = "",
+    calls: tuple[int, ...] = (),
+) -> Reason:
+    """A column that changed to something else than expected; ``note`` says more about that."""
+    message = f"{table}{show_key(key)}: {column} is {show_difference(spec, found)}{note}"
+    return _cell(
+        "wrong_value", message, table, key, column, expected=spec, found=found, calls=calls
+    )
 
 
 def missing_update(table: str, key: Row, column: str, spec: Spec, found: Value) -> Reason:
@@ -36,9 +52,18 @@ def extra_update(change: Change, column: str) -> Reason:
     old, new = (change.old or {}).get(column), new_row(change).get(column)
     message = (
         f"{change.table}{show_key(change.key)}: {column} changed and must not: it is "
-        f"{show_difference(old, new)}"
+        f"{show_difference(old, new, 'was')}"
     )
-    return _cell("extra_update", message, change.table, change.key, column, expected=old, found=new)
+    return _cell(
+        "extra_update",
+        message,
+        change.table,
+        change.key,
+        column,
+        expected=old,
+        found=new,
+        calls=change.calls,
+    )
 
 
 def missing_insert(wanted: Wanted) -> Reason:
@@ -66,6 +91,7 @@ def extra_row(change: Change) -> Reason:
         found=row_to_json(row) if insert else None,
         message=f"{shown}: a row was {'added' if insert else 'deleted'} and must not be: "
         + show_row(row),
+        calls=change.calls,
     )
 
 
@@ -93,8 +119,10 @@ def missing_row(table: str, key: Row | None, todo: str, expected: Mapping[str, S
 
 def schema_changed(name: str, state: TerminalState) -> Reason:
     """A table, index, view or trigger that was created, dropped or altered."""
-    before = {kind: each for (kind, own), each in state.initial.schema.items() if own == name}
-    after = {kind: each for (kind, own), each in state.terminal.schema.items() if own == name}
+    before, after = (
+        {kind: entry for (kind, own), entry in {**each.schema, **each.own}.items() if own == name}
+        for each in (state.initial, state.terminal)
+    )
     (kind, (table, _)), *_ = [*before.items(), *after.items()]
     how = "dropped" if not after else "altered" if before else "created"
     return Reason(
@@ -114,6 +142,7 @@ def rubric_failed(
     table: str | None = None,
     key: Row | None = None,
     column: str | None = None,
+    calls: tuple[int, ...] = (),
 ) -> Reason:
     """A question that the judge answered with no, about a column or about something else."""
     where = about or f"{table}{show_key(key)}: {column}"
@@ -123,8 +152,9 @@ def rubric_failed(
         key=_key(key),
         column=column,
         expected=question,
-        found=text,
+        found=spec_to_json(text),
         message=f'{where}: the judge says no to "{question}"; found {show(text)}',
+        calls=calls,
     )
 
 
@@ -133,21 +163,74 @@ def wrong_answer(spec: Spec, found: str) -> Reason:
     return Reason(
         kind="wrong_answer",
         expected=spec_to_json(spec),
-        found=found,
+        found=spec_to_json(found),
         message=f"the answer is {show_difference(spec, found)}",
     )
 
 
 def pair_reasons(pair: Pair) -> list[Reason]:
     """What is wrong with one expected insert and the row that stands for it."""
-    wanted = pair.wanted
-    if pair.change is None:
+    wanted, change = pair.wanted, pair.change
+    if change is None:
         return [missing_insert(wanted)]
-    row = new_row(pair.change)
+    row = new_row(change)
     return [
-        wrong_value(wanted.table, pair.change.key, column, wanted.specs[column], row.get(column))
+        wrong_value(
+            wanted.table,
+            change.key,
+            column,
+            wanted.specs[column],
+            row.get(column),
+            note=_note(wanted, column, row.get(column)),
+            calls=change.calls,
+        )
         for column in pair.wrong
     ]
+
+
+def _note(wanted: Wanted, column: str, found: Value) -> str:
+    if column not in wanted.listed:
+        return ", the default: the expected insert does not list the column"
+    if isinstance(wanted.specs[column], IdMatcher) and found is not None:
+        return ", a generated id: this one was there before"
+    return ""
+
+
+def wrong_id(pair: Pair, wrong: Occurrence, meaning: Value) -> Reason:
+    """An id that its label does not stand for; ``meaning`` is what it does stand for."""
+    change = pair.change
+    note = f", which is {show(meaning)} elsewhere"
+    if wrong.value == meaning:
+        note = f", but {show(meaning)} stands for another label already"
+    return wrong_value(
+        pair.wanted.table,
+        change.key if change else None,
+        wrong.column,
+        pair.wanted.listed[wrong.column],
+        wrong.value,
+        note=note,
+        calls=change.calls if change else (),
+    )
+
+
+def told(reason: Reason, tools: Sequence[str]) -> Reason:
+    """The reason, its message with the tool calls that wrote what is wrong.
+
+    Args:
+        reason: A reason.
+        tools: The tools that were called, in order.
+    """
+    if not reason.calls:
+        return reason
+    named = [
+        f"call {call}, {tools[call]}" if call < len(tools) else f"call {call}"
+        for call in reason.calls
+    ]
+    if len(named) > _CALLS:
+        named[_CALLS - 1 :] = [f"{len(named) - _CALLS + 1} more"]
+    shown = named[0] if len(named) == 1 else f"{'; '.join(named[:-1])} and {named[-1]}"
+    did = "deleted" if reason.kind == "extra_delete" else "written"
+    return replace(reason, message=f"{reason.message} ({did} by {shown})")
 
 
 def reason_order(reason: Reason) -> tuple[object, ...]:
@@ -180,6 +263,7 @@ def _cell(
     *,
     expected: Spec,
     found: Value,
+    calls: tuple[int, ...] = (),
 ) -> Reason:
     return Reason(
         kind=kind,
@@ -189,4 +273,5 @@ def _cell(
         expected=spec_to_json(expected),
         found=spec_to_json(found),
         message=message,
+        calls=calls,
     )

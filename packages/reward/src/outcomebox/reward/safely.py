@@ -1,17 +1,27 @@
 """The one place where an exception becomes part of a verdict.
 
-AssertionError is how a custom check says no, and only there. Every other exception means that
-nothing is known about the episode: a ``system_error`` with type, message and phase, never a
-failure.
+AssertionError is how a custom check says no, and only where the check itself raises it, or an
+assertion helper that it calls. One that comes out of this library or out of Python's own is a fault
+in there. It and every other exception mean that nothing is known about the episode: a
+``system_error`` with type, message and phase, never a failure.
 """
 
 from __future__ import annotations
 
+import sys
 import traceback
 from collections.abc import Callable
 
 from outcomebox.reward.errors import JudgeError
-from outcomebox.reward.verdict import Phase, Reason, Verdict, failed, passed, system_error
+from outcomebox.reward.verdict import (
+    Phase,
+    Reason,
+    Verdict,
+    error_text,
+    failed,
+    passed,
+    system_error,
+)
 from outcomebox.sandbox.errors import StateUnreadable
 
 
@@ -29,11 +39,9 @@ def verdict_of(
     """
     try:
         return _as_verdict(check())
-    except AssertionError as error:
-        if not assertions:
-            return system_error(error, phase)
-        return failed(Reason("assertion_failed", message=_assertion(error)))
     except Exception as error:  # noqa: BLE001 -- the one place that is meant to take them all
+        if isinstance(error, AssertionError) and assertions and _is_meant(error):
+            return failed(Reason("assertion_failed", message=_assertion(error)))
         if isinstance(error, StateUnreadable):
             phase = "read"
         elif isinstance(error, JudgeError):
@@ -54,9 +62,18 @@ def _as_verdict(result: object) -> Verdict:
     return passed(score=float(result))
 
 
+def _is_meant(error: AssertionError) -> bool:
+    """Whether the raising code may say no, by the module it stands in."""
+    module = ""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        module = str(frame.f_globals.get("__name__", ""))
+    package = module.partition(".")[0]
+    return package == "unittest" or package not in {"outcomebox", *sys.stdlib_module_names}
+
+
 def _assertion(error: AssertionError) -> str:
     """The assertion's own words, else the line it stands in."""
-    if str(error):
-        return str(error)
+    if text := error_text(error):
+        return text
     frames = traceback.extract_tb(error.__traceback__)
     return f"line {frames[-1].lineno}: {frames[-1].line or 'assert'}"

@@ -13,6 +13,7 @@ from outcomebox.reward.matchers import Spec
 from outcomebox.sandbox.changes import Row, Value, value_to_json
 
 _LIMIT = 60  # characters of one value that a message shows
+_COLUMNS = 12  # columns of one row that a message shows
 _WINDOW = 20  # characters shown on either side of the first difference of two long texts
 
 
@@ -35,18 +36,23 @@ def show(spec: Spec) -> str:
     if isinstance(spec, BaseModel):
         return _cut(json.dumps(spec_to_json(spec), ensure_ascii=False))
     if isinstance(spec, bytes):
-        return _cut(f"x'{spec.hex()}'")
+        return f"x'{spec[: _LIMIT // 2].hex()}'{_more(spec, _LIMIT // 2, 'bytes')}"
     return repr(spec)
 
 
 def show_text(text: str) -> str:
     """Text in quotes; with code points where it is not in composed form or not printable."""
-    return _cut(repr(text) if unicodedata.is_normalized("NFC", text) else ascii(text))
+    start = text[:_LIMIT]
+    shown = repr(start) if unicodedata.is_normalized("NFC", start) else ascii(start)
+    return shown + _more(text, _LIMIT, "characters")
 
 
 def show_row(row: Mapping[str, Spec]) -> str:
     """A row, its values shortened."""
-    return "{" + ", ".join(f"{column}: {show(spec)}" for column, spec in row.items()) + "}"
+    shown = [f"{column}: {show(spec)}" for column, spec in row.items()]
+    if len(shown) > _COLUMNS:
+        shown[_COLUMNS:] = [f"and {len(shown) - _COLUMNS} columns more"]
+    return "{" + ", ".join(shown) + "}"
 
 
 def show_key(key: Row | None) -> str:
@@ -57,17 +63,17 @@ def show_key(key: Row | None) -> str:
     return " " + ", ".join(parts)
 
 
-def show_difference(expected: Spec, found: Value) -> str:
+def show_difference(expected: Spec, found: Value, word: str = "expected") -> str:
     """``found`` against ``expected``; for two texts that look alike, where they part."""
     if not (isinstance(expected, str) and isinstance(found, str)):
-        return f"{show(found)}, expected {show(expected)}"
+        return f"{show(found)}, {word} {show(expected)}"
     if max(len(expected), len(found)) <= _LIMIT and (expected + found).isascii():
-        return f"{show_text(found)}, expected {show_text(expected)}"
+        return f"{show_text(found)}, {word} {show_text(expected)}"
     pairs = enumerate(zip(expected, found, strict=False))
     at = next((place for place, (a, b) in pairs if a != b), min(len(expected), len(found)))
     return (
-        f"{_around(found, at)}, expected {_around(expected, at)}; they differ at character "
-        f"{at + 1}: {_point(found, at)}, expected {_point(expected, at)}"
+        f"{_around(found, at)}, {word} {_around(expected, at)}; they differ at character "
+        f"{at + 1}: {_point(found, at)}, {word} {_point(expected, at)}"
     )
 
 
@@ -84,4 +90,8 @@ def _point(text: str, at: int) -> str:
 
 
 def _cut(shown: str) -> str:
-    return shown if len(shown) <= _LIMIT else f"{shown[:_LIMIT]}... ({len(shown)} characters)"
+    return shown[:_LIMIT] + _more(shown, _LIMIT, "characters")
+
+
+def _more(whole: str | bytes, limit: int, unit: str) -> str:
+    return "" if len(whole) <= limit else f"... ({len(whole)} {unit})"

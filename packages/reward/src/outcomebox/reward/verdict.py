@@ -46,6 +46,7 @@ class Reason:
         expected: What the check accepts, as JSON: a value, a matcher or a row.
         found: What is there, as JSON: a value or a row.
         message: One line for people.
+        calls: The tool calls that wrote what is wrong, counted from 0; empty where not known.
     """
 
     kind: Kind
@@ -55,6 +56,7 @@ class Reason:
     expected: Any = None
     found: Any = None
     message: str = ""
+    calls: tuple[int, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The reason as plain JSON."""
@@ -66,17 +68,18 @@ class Reason:
             "expected": self.expected,
             "found": self.found,
             "message": self.message,
+            "calls": list(self.calls),
         }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Reason:
-        """The reason that :meth:`to_json` wrote.
+        """The reason that :meth:`to_json` wrote; older ones have no ``calls``.
 
         Raises:
             ValueError: The kind is not known.
             TypeError: A field is not known, or the kind is missing.
         """
-        reason = cls(**data)
+        reason = cls(**{**data, "calls": tuple(data.get("calls", ()))})
         if reason.kind not in get_args(Kind):
             raise ValueError(f"no such kind of reason: {reason.kind!r}")
         return reason
@@ -162,5 +165,13 @@ def system_error(error: BaseException, phase: Phase) -> Verdict:
         "system_error",
         None,
         (),
-        {"error": {"type": type(error).__name__, "message": str(error), "phase": phase}},
+        {"error": {"type": type(error).__name__, "message": error_text(error), "phase": phase}},
     )
+
+
+def error_text(error: BaseException) -> str:
+    """What an exception says; of one that breaks when it is asked, that it does."""
+    try:
+        return str(error)
+    except Exception as second:  # noqa: BLE001 -- an exception's words must not cost its verdict
+        return f"its message cannot be read: {type(second).__name__}"

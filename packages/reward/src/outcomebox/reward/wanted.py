@@ -21,6 +21,7 @@ class Wanted:
 
     Attributes:
         table: Its table.
+        kind: What it says, labels left out: rows of one kind fit the same rows.
         listed: What the check lists.
         specs: What each column that counts must hold, defaults filled in.
         key: The primary key by column if every part of it is a plain value and none is NULL.
@@ -29,6 +30,7 @@ class Wanted:
     """
 
     table: str
+    kind: str
     listed: Mapping[str, Spec]
     specs: Mapping[str, Spec]
     key: Row | None
@@ -70,12 +72,18 @@ def wanted_rows(
     """The expected inserts of a table, in an order that does not depend on the check's."""
     listed = expected.insert if expected else ()
     rows = [_wanted(info, row, ignored, labels) for row in listed]
-    return sorted(rows, key=lambda row: json.dumps(row_to_json(row.listed), sort_keys=True))
+    return [row for _, row in sorted(rows, key=lambda each: (each[1].kind, each[0]))]
 
 
 def _wanted(
     info: TableInfo, listed: Mapping[str, Spec], ignored: Ignored, labels: Labels
-) -> Wanted:
+) -> tuple[str, Wanted]:
+    """An expected insert, and the labels that tell it from others of its kind."""
+    written = row_to_json(listed)
+    named = {}
+    for column, spec in listed.items():
+        if isinstance(spec, IdMatcher):
+            named[column], written[column] = spec.label, {"$id": ""}
     specs = {
         column: listed[column] if column in listed else info.defaults.get(column)
         for column in info.columns
@@ -86,8 +94,9 @@ def _wanted(
         for column in info.key
         if (spec := specs.get(column)) is not None and not isinstance(spec, SpecModel)
     }
-    return Wanted(
+    wanted = Wanted(
         table=info.name,
+        kind=json.dumps(written, sort_keys=True),
         listed=listed,
         specs=specs,
         key=key if key and len(key) == len(info.key) else None,
@@ -102,3 +111,4 @@ def _wanted(
             if isinstance(spec, RubricMatcher)
         },
     )
+    return json.dumps(named, sort_keys=True), wanted

@@ -1,7 +1,11 @@
 """One episode (policy, tools, simulated user, verdict) and many (bounded, resumable, recorded)."""
 
+from outcomebox.reward.chat import StructuredCall, Usage
+from outcomebox.reward.judge import AsyncJudge
+from outcomebox.reward.rows import Row, read_rows
 from outcomebox.rollout.episode import Episode, EpisodeSetting, FinishReason, run_episode
 from outcomebox.rollout.errors import ErrorRecord, PolicyError, UserError, classify
+from outcomebox.rollout.judges import make_judge
 from outcomebox.rollout.policies import make_policy, policy_names
 from outcomebox.rollout.policy import (
     Completion,
@@ -9,17 +13,16 @@ from outcomebox.rollout.policy import (
     Message,
     Policy,
     PolicyEpisode,
-    StructuredCall,
-    Usage,
 )
-from outcomebox.rollout.record import Row, digest, episode_row, package_versions
+from outcomebox.rollout.record import digest, episode_row, package_versions
 from outcomebox.rollout.runner import Observer, Plan, Progress, RunReport, make_plan, run_all
 from outcomebox.rollout.seeds import episode_seed, seeder
-from outcomebox.rollout.store import EpisodeStore, read_rows
+from outcomebox.rollout.store import EpisodeStore
 from outcomebox.rollout.turns import check_profile
 from outcomebox.rollout.users import ModelUser, ScriptedUser, User, make_user
 
 __all__ = [
+    "AsyncJudge",
     "Completion",
     "Episode",
     "EpisodeContext",
@@ -47,6 +50,7 @@ __all__ = [
     "digest",
     "episode_row",
     "episode_seed",
+    "make_judge",
     "make_plan",
     "make_policy",
     "make_user",

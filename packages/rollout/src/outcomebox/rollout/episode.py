@@ -12,8 +12,11 @@ from typing import Any, Literal
 
 from outcomebox.interpret import Toolbox
 from outcomebox.reward import Check, Judge, Reason, Verdict, grade, verdict_of
+from outcomebox.reward.chat import Usage
+from outcomebox.reward.judge import AsyncJudge
+from outcomebox.reward.judging import with_answers
 from outcomebox.rollout.backend import Backend, ToolCrash, open_backend
-from outcomebox.rollout.policy import EpisodeContext, Message, Policy, PolicyEpisode, Usage
+from outcomebox.rollout.policy import EpisodeContext, Message, Policy, PolicyEpisode
 from outcomebox.rollout.prompt import system_prompt
 from outcomebox.rollout.turns import AgentTurn, TurnCall, read_turn
 from outcomebox.rollout.users import User, UserEpisode
@@ -94,7 +97,7 @@ class EpisodeSetting:
     policy: Policy
     user: User
     seed_of: Callable[[str, int], int]
-    judge: Judge | None = None
+    judge: AsyncJudge | None = None
     profile: str = "strict"
     session_env: Mapping[str, str] = field(default_factory=dict)
     plain_schemas: bool = False
@@ -152,7 +155,7 @@ async def run_episode(
     if crash is not None:
         episode.verdict = _crashed(crash)
     else:
-        episode.verdict = judged(task, episode.state, setting.judge, episode.messages)
+        episode.verdict = await _judged(task, episode.state, setting.judge, episode)
     episode.spent.time("grade", started)
     return episode
 
@@ -237,6 +240,20 @@ def _refusal(call: TurnCall) -> str:
     return (
         f"The tool call was not executed: {what}. Nothing was changed; send the call again, whole."
     )
+
+
+async def _judged(
+    task: Task, state: TerminalState, judge: AsyncJudge | None, episode: Episode
+) -> Verdict:
+    messages = episode.messages
+    if judge is None:
+        return judged(task, state, None, messages)
+    verdict = await with_answers(lambda known: judged(task, state, known, messages), judge)
+    for asked in verdict.details.get("judge", ()):
+        for vote in asked.get("votes", ()):
+            if not vote["cached"]:
+                episode.spent.count("judge", Usage(*vote["tokens"]))
+    return verdict
 
 
 def judged(

@@ -7,32 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from outcomebox.interpret import PromptState
+from outcomebox.reward.chat import StructuredCall, Usage
 from outcomebox.sandbox import Task, ToolSpec
 
 Message = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens of one exchange; None where the policy does not count."""
-
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class StructuredCall:
-    """A tool call that the endpoint itself has read out of the model's output.
-
-    Attributes:
-        name: Tool name.
-        arguments: The arguments as JSON text, as the endpoint gave them.
-        id: The endpoint's id of the call.
-    """
-
-    name: str
-    arguments: str
-    id: str
 
 
 @dataclass(frozen=True, slots=True)

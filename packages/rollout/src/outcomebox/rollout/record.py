@@ -9,11 +9,12 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
+from outcomebox.reward.rows import Row
 from outcomebox.rollout.episode import Episode, EpisodeSetting
 from outcomebox.rollout.errors import ErrorRecord
 from outcomebox.sandbox import Domain, Task, change_to_json
+from outcomebox.sandbox.recorded import initial_hash
 
-Row = dict[str, Any]
 Key = tuple[str, int]
 """uid and repetition."""
 
@@ -81,12 +82,15 @@ def episode_row(
         "finish_reason": episode.finish_reason,
         "messages": episode.messages,
         "changes": [] if state is None else [change_to_json(change) for change in state.changes],
+        # What the indices in `changes` stand for.
+        "calls": [] if state is None else list(state.calls),
         "schema_changes": [] if state is None else list(state.schema_changes),
         "effects": None,
         "usage": episode.spent.tokens,
         "timing": {name: round(value, 6) for name, value in episode.spent.seconds.items()},
         "policy": dict(setting.policy.describe()),
         "user": dict(setting.user.describe()),
+        "judge": None if setting.judge is None else dict(setting.judge.describe()),
         "seeds": {"episode": setting.seed_of(task.uid, repetition)},
         "error": None if error is None else error.to_json(),
         "versions": {
@@ -94,6 +98,7 @@ def episode_row(
             "task": task.hash,
             "content": task.content_hash,
             "domain": domain.hash,
+            "initial": initial_hash(domain, task),
             "profile": setting.profile,
             "format": setting.policy.format,
         },
@@ -103,8 +108,9 @@ def episode_row(
 def digest(rows: Iterable[Mapping[str, Any]]) -> str:
     """SHA-256 of what a run found.
 
-    Rows are sorted by key and written as compact JSON with sorted keys, timing and checksum left
-    out, each ended by LF. Two runs found the same exactly when their digests are equal.
+    Rows are sorted by key and written as compact JSON with sorted keys, each ended by LF. Left out
+    are timing, checksum, and what a judge's answer cost this time, asked for or taken from a cache.
+    Two runs found the same exactly when their digests are equal.
     """
     lines = sorted(((row["uid"], row["repetition"], row["try"]), _compared(row)) for row in rows)
     total = hashlib.sha256()
@@ -115,4 +121,16 @@ def digest(rows: Iterable[Mapping[str, Any]]) -> str:
 
 def _compared(row: Mapping[str, Any]) -> bytes:
     kept = {name: value for name, value in row.items() if name not in _NOT_COMPARED}
+    said = row.get("verdict", {}).get("details", {}).get("judge")
+    if said is not None:
+        verdict = kept["verdict"]
+        told = [{name: each[name] for name in each if name != "votes"} for each in said]
+        for entry, each in zip(told, said, strict=True):
+            if "votes" in each:
+                entry["votes"] = [
+                    {name: vote[name] for name in vote if name != "cached"}
+                    for vote in each["votes"]
+                ]
+        kept["verdict"] = {**verdict, "details": {**verdict["details"], "judge": told}}
+        kept["usage"] = {role: row["usage"][role] for role in row["usage"] if role != "judge"}
     return json.dumps(kept, sort_keys=True, separators=(",", ":")).encode() + b"\n"

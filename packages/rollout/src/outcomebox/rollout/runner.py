@@ -13,9 +13,11 @@ from dataclasses import dataclass, field
 
 import anyio
 
+from outcomebox.reward.judging import require_judge
+from outcomebox.reward.rows import Row
 from outcomebox.rollout.episode import Episode, EpisodeSetting, run_episode
 from outcomebox.rollout.errors import ErrorRecord, classify
-from outcomebox.rollout.record import Key, Row, episode_row
+from outcomebox.rollout.record import Key, episode_row
 from outcomebox.rollout.store import EpisodeStore
 from outcomebox.sandbox import InputError, Task, TaskSet
 
@@ -159,9 +161,11 @@ async def run_all(
         observe: Called after each row.
 
     Raises:
-        InputError: The store does not fit the tasks.
+        InputError: The store does not fit the tasks, or one needs a judge and there is none.
     """
     plan = make_plan(tasks, attempts, store)
+    if setting.judge is None:
+        require_judge(tasks.tasks)
     progress = Progress(plan.total, Counter(plan.outcomes.values()), resumed=len(plan.outcomes))
     left: list[Left] = []
     todo = iter(plan.todo.items())

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from outcomebox.rollout.chat import ChatEndpoint, ChatError
+from outcomebox.reward.chat import ChatEndpoint, ChatError, Usage
 from outcomebox.rollout.errors import UserError
-from outcomebox.rollout.policy import Message, Usage
+from outcomebox.rollout.policy import Message
 from outcomebox.rollout.turns import DONE
 from outcomebox.sandbox import InputError, Task
 

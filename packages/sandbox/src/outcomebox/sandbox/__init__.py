@@ -10,16 +10,20 @@ The way of the data::
             state = await session.close()      # what changed, row by row
 """
 
+from outcomebox.sandbox.backends.base import Backend, Backing, Image
+from outcomebox.sandbox.backends.choose import BACKEND_VARIABLE, find_backend
+from outcomebox.sandbox.backends.sqlite import SQLITE
 from outcomebox.sandbox.box import Sandbox, sandbox
 from outcomebox.sandbox.changes import (
     Change,
     TerminalState,
     change_from_json,
     change_to_json,
+    read_state,
     terminal_state,
 )
 from outcomebox.sandbox.connection import Connection, ToolResult, ToolSpec
-from outcomebox.sandbox.database import DatabaseState, TableInfo, Value, read_state
+from outcomebox.sandbox.database import DatabaseState, TableInfo, Value
 from outcomebox.sandbox.domain import BUNDLED, Domain, find_domain, load_domain
 from outcomebox.sandbox.errors import (
     InputError,
@@ -30,7 +34,7 @@ from outcomebox.sandbox.errors import (
     ToolDeadline,
     ToolFault,
 )
-from outcomebox.sandbox.image import Image, domain_image, task_image
+from outcomebox.sandbox.image import SqliteImage, domain_image, task_image
 from outcomebox.sandbox.process import Process
 from outcomebox.sandbox.servers import ServerLimits, ServerSpec, load_servers
 from outcomebox.sandbox.session import Session, open_session, start_domains
@@ -40,8 +44,12 @@ from outcomebox.sandbox.taskfile import TaskSet, load_tasks, read_task_file
 from outcomebox.sandbox.world import World, open_world
 
 __all__ = [
+    "BACKEND_VARIABLE",
     "BUNDLED",
     "NO_CHANGE",
+    "SQLITE",
+    "Backend",
+    "Backing",
     "Call",
     "Change",
     "Connection",
@@ -60,6 +68,7 @@ __all__ = [
     "ServerSpec",
     "Session",
     "SessionOpenError",
+    "SqliteImage",
     "StateUnreadable",
     "TableInfo",
     "Task",
@@ -75,6 +84,7 @@ __all__ = [
     "change_from_json",
     "change_to_json",
     "domain_image",
+    "find_backend",
     "find_domain",
     "load_domain",
     "load_servers",

@@ -1,8 +1,7 @@
 """What changed in a database: the net changes between its initial and its terminal state.
 
-The comparison is a full one, row by row and value by value, because cheaper ways miss things: logs
-by hook, trigger or session extension are silent about dropped tables, rows with NULL in the key and
-other connections.
+:func:`terminal_state` compares in full, row by row and value by value. It takes any two states and
+is what :mod:`~outcomebox.sandbox.changelog`, the cheap way, has to agree with.
 
 A row has an identity when its table has a primary key and no column of it is NULL. Rows with an
 identity are compared by key, keys exactly. All others are bags: equal rows cancel out one by one,
@@ -14,9 +13,10 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from outcomebox.sandbox.backends.sqlite_read import read_state
 from outcomebox.sandbox.database import (
     Cells,
     DatabaseState,
@@ -25,7 +25,6 @@ from outcomebox.sandbox.database import (
     SchemaError,
     TableInfo,
     Value,
-    read_state,
 )
 
 __all__ = [
@@ -42,6 +41,8 @@ __all__ = [
     "change_order",
     "change_to_json",
     "read_state",
+    "row_change",
+    "table_changes",
     "terminal_state",
     "value_from_json",
     "value_order",
@@ -49,6 +50,8 @@ __all__ = [
 ]
 
 Op: TypeAlias = Literal["insert", "update", "delete"]
+Schema: TypeAlias = Mapping[tuple[str, str], tuple[str, str]]
+"""As in :attr:`DatabaseState.schema`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,8 @@ class Change:
         key: Its primary key by column; None for a row without identity (an insert or a delete).
         old: The whole row before, generated columns left out; None for an insert.
         new: The whole row after; None for a delete.
+        calls: The session's tool calls that wrote to the row, as indices from 0 in ascending
+            order; empty where that is not known.
     """
 
     op: Op
@@ -68,6 +73,7 @@ class Change:
     key: Row | None
     old: Row | None
     new: Row | None
+    calls: tuple[int, ...] = field(default=(), compare=False)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -88,12 +94,14 @@ class TerminalState:
         changes: Net row changes, sorted by table, then key; rows without identity last.
         schema_changes: Names of the tables, indexes, views and triggers that were created,
             dropped or altered, sorted.
+        calls: The tools that were called, in order, where a session has made calls.
     """
 
     initial: DatabaseState
     terminal: DatabaseState
     changes: tuple[Change, ...]
     schema_changes: tuple[str, ...]
+    calls: tuple[str, ...] = ()
 
     @property
     def tables(self) -> Mapping[str, TableInfo]:
@@ -111,17 +119,38 @@ def terminal_state(initial: DatabaseState, terminal: DatabaseState) -> TerminalS
     """
     changes: list[Change] = []
     for table in sorted(initial.tables.keys() | terminal.tables.keys()):
-        found = sorted(_table_changes(table, initial, terminal), key=change_order)
+        found = sorted(table_changes(table, initial, terminal), key=change_order)
         changes.extend(found)
-    schema = {
-        name
-        for (kind, name) in initial.schema.keys() | terminal.schema.keys()
-        if initial.schema.get((kind, name)) != terminal.schema.get((kind, name))
-    }
+    schema = dict(_schema_changes(initial.schema, terminal.schema))
+    if initial.own:  # without a log before, one that is there now is no doing of the agent's
+        # What the log has on a table goes when the table is dropped, and is no change of its own.
+        gone = set(schema.values())
+        own = _schema_changes(initial.own, terminal.own)
+        schema |= {name: table for name, table in own if table not in gone}
     return TerminalState(initial, terminal, tuple(changes), tuple(sorted(schema)))
 
 
-def _table_changes(table: str, initial: DatabaseState, terminal: DatabaseState) -> Iterator[Change]:
+def _schema_changes(before: Schema, after: Schema) -> Iterator[tuple[str, str]]:
+    """Name and table of what was created, dropped or altered."""
+    for kind, name in before.keys() | after.keys():
+        entry = before.get((kind, name))
+        if entry != after.get((kind, name)):
+            yield name, (entry or after[kind, name])[0]
+
+
+def row_change(
+    info: TableInfo, key: Key, old: Cells | None, new: Cells | None, calls: tuple[int, ...] = ()
+) -> Change | None:
+    """The change of a row with an identity; None if there is none."""
+    if old == new:
+        return None
+    op: Op = "insert" if old is None else "delete" if new is None else "update"
+    before, after = (None if cells is None else _row(info, cells) for cells in (old, new))
+    return Change(op, info.name, dict(zip(info.key, key, strict=True)), before, after, calls)
+
+
+def table_changes(table: str, initial: DatabaseState, terminal: DatabaseState) -> Iterator[Change]:
+    """The changes of one table, in no order, by a comparison of all its rows."""
     before, after = initial.tables.get(table), terminal.tables.get(table)
     info = before or after
     if info is None:
@@ -245,6 +274,7 @@ def change_to_json(change: Change) -> dict[str, Any]:
         "key": _row_to_json(change.key),
         "old": _row_to_json(change.old),
         "new": _row_to_json(change.new),
+        "calls": list(change.calls),
     }
 
 
@@ -253,13 +283,13 @@ def change_from_json(data: Mapping[str, Any]) -> Change:
 
     Raises:
         ValueError: A value or the operation is none it writes.
-        KeyError: A field is missing.
+        KeyError: A field other than ``calls`` is missing.
     """
     op = data["op"]
     if op not in ("insert", "update", "delete"):
         raise ValueError(f"not a recorded change: op is {op!r}")
     key, old, new = (_row_from_json(data[name]) for name in ("key", "old", "new"))
-    return Change(op, data["table"], key, old, new)
+    return Change(op, data["table"], key, old, new, tuple(data.get("calls", ())))
 
 
 def _row_to_json(row: Row | None) -> dict[str, Any] | None:

@@ -11,21 +11,23 @@ import hashlib
 import importlib.resources
 import importlib.util
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from outcomebox.sandbox._yaml import load_yaml
 from outcomebox.sandbox.errors import InputError, input_error
-from outcomebox.sandbox.servers import Mode, ServerLimits, ServerSpec
+from outcomebox.sandbox.servers import Mode, Network, ServerLimits, ServerSpec
 
 DOMAIN_FILE = "domain.yaml"
 BUNDLED = ("retail", "travel")
 _GROUP = "outcomebox.domains"
+_NOT_HASHED = {"server": {"mode", "limits", "network"}, "changes": True, "postgresql": True}
 
 
 class ServerSettings(BaseModel):
@@ -40,12 +42,28 @@ class ServerSettings(BaseModel):
         default=None, description="How sessions come to be: fork (default), process or inprocess."
     )
     limits: ServerLimits = Field(default_factory=ServerLimits)
+    network: Network = Field(
+        default="loopback", description="The network it has: a loopback of its own, or the host's."
+    )
 
     @model_validator(mode="after")
     def _one_of(self) -> ServerSettings:
         if (self.module is None) == (self.file is None):
             raise ValueError("give exactly one of module and file")
         return self
+
+
+class PostgresqlSettings(BaseModel):
+    """The files with which a domain's sessions run on PostgreSQL."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    schema_file: str = Field(
+        default="schema.postgresql.sql", alias="schema", description="The schema's SQL."
+    )
+    seed_file: str | None = Field(
+        default=None, alias="seed", description="The seed's SQL; without it the domain's `seed`."
+    )
 
 
 class DomainSettings(BaseModel):
@@ -61,6 +79,14 @@ class DomainSettings(BaseModel):
     seed_file: str = Field(default="seed.sql", alias="seed")
     policy_file: str = Field(default="policy.md", alias="policy")
     tasks_folder: str = Field(default="tasks", alias="tasks")
+    changes: Literal["log", "full"] = Field(
+        default="log",
+        description="How a session's changes are found: by the log that triggers keep, or, for a "
+        "server that runs SQL of the agent's own, by comparing all rows.",
+    )
+    postgresql: PostgresqlSettings | None = Field(
+        default=None, description="What it takes to run on PostgreSQL too."
+    )
     server: ServerSettings
 
     @field_validator("now")
@@ -92,6 +118,13 @@ class Domain:
         """The name that tasks use."""
         return self.settings.name
 
+    def on(self, network: Network) -> Domain:
+        """The domain with a server that has at least this network."""
+        if network in ("loopback", self.settings.server.network):
+            return self
+        server = self.settings.server.model_copy(update={"network": network})
+        return replace(self, settings=self.settings.model_copy(update={"server": server}))
+
     @property
     def tasks_folder(self) -> Path:
         """Where the domain's own tasks are."""
@@ -106,6 +139,26 @@ class Domain:
     def seed_sql(self) -> str:
         """The seed's SQL text."""
         return self._text("seed", self.settings.seed_file)
+
+    @cached_property
+    def postgresql_sql(self) -> tuple[str, str]:
+        """Schema and seed for PostgreSQL.
+
+        Raises:
+            InputError: The domain has none, or a file of it cannot be read.
+        """
+        own = self.settings.postgresql
+        if own is None:
+            raise self._error(
+                "postgresql",
+                "the domain has no schema for PostgreSQL: write one beside schema.sql and name it, "
+                "`postgresql: {schema: schema.postgresql.sql}`, or use the sqlite backend",
+                None,
+            )
+        schema = self._text("postgresql.schema", own.schema_file)
+        if own.seed_file is None:
+            return schema, self.seed_sql
+        return schema, self._text("postgresql.seed", own.seed_file)
 
     @cached_property
     def policy(self) -> str:
@@ -151,6 +204,7 @@ class Domain:
             env=given.env,
             mode=given.mode,
             limits=given.limits,
+            network=given.network,
             search_path=tuple(str(Path(entry or ".").resolve()) for entry in sys.path),
         )
 
@@ -164,8 +218,15 @@ class Domain:
         folder = self.server_file.parent
         sources = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*.py")}
         for part in (
-            # How a session comes to be does not change what it is.
-            self.settings.model_dump_json(exclude={"server": {"mode", "limits"}}),
+            # How a session comes to be, and how its changes are found, does not change what it is;
+            # what it is on another database is that database's to say.
+            self.settings.model_dump_json(
+                exclude={
+                    "server": {"mode", "limits", "network"},
+                    "changes": True,
+                    "postgresql": True,
+                }
+            ),
             self.schema_sql,
             self.seed_sql,
             self.policy,

@@ -7,12 +7,18 @@ copying of a few hundred kilobytes and no session can touch another's rows.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from outcomebox.sandbox.database import DatabaseState, SchemaError, read_state
+from outcomebox.sandbox.backends.sqlite_file import SqliteFile
+from outcomebox.sandbox.backends.sqlite_log import install
+from outcomebox.sandbox.backends.sqlite_read import OWN, read_state
+from outcomebox.sandbox.backends.sqlite_reader import InitialLog, SqliteReader, initial_log
+from outcomebox.sandbox.changelog import state_from_log
+from outcomebox.sandbox.database import DatabaseState, SchemaError
 from outcomebox.sandbox.domain import Domain
 from outcomebox.sandbox.errors import InputError
 from outcomebox.sandbox.expect import TableEdits
@@ -20,7 +26,7 @@ from outcomebox.sandbox.task import Task
 
 
 @dataclass(frozen=True)
-class Image:
+class SqliteImage:
     """A SQLite database as bytes.
 
     Attributes:
@@ -29,20 +35,37 @@ class Image:
     """
 
     data: bytes
-    like: Image | None = None
+    like: SqliteImage | None = None
 
-    @cached_property
+    @property
     def state(self) -> DatabaseState:
         """Its tables and rows, read once: the *before* of every comparison."""
-        connection = sqlite3.connect(":memory:")
-        try:
+        return self._held[0]
+
+    @property
+    def log(self) -> InitialLog | None:
+        """Its change log; None where changes are found by comparing all rows."""
+        return self._held[1]
+
+    @cached_property
+    def _held(self) -> tuple[DatabaseState, InitialLog | None]:
+        with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
             connection.deserialize(self.data)
-            return read_state(connection, like=None if self.like is None else self.like.state)
-        finally:
-            connection.close()
+            like = self.like
+            if like is not None and like.log is not None:
+                # It differs by a few edits, which are in the log.
+                state = state_from_log(like.state, SqliteReader(connection, like.log)).terminal
+            else:
+                state = read_state(connection, like=None if like is None else like.state)
+            return state, initial_log(connection, state)
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[SqliteFile]:
+        """A copy of its own for one session."""
+        yield SqliteFile(self.data, self.state, self.log)
 
 
-def domain_image(domain: Domain) -> Image:
+def domain_image(domain: Domain) -> SqliteImage:
     """Schema and seed of a domain.
 
     Raises:
@@ -61,17 +84,27 @@ def domain_image(domain: Domain) -> Image:
                 ) from error
         _check_references(connection, _Blame(str(domain.folder / domain.settings.seed_file)))
         try:
-            read_state(connection, require_keys=True)
+            state = read_state(connection, require_keys=True)
         except SchemaError as error:
             raise InputError(
                 str(error), file=domain.folder / domain.settings.schema_file
             ) from error
-        return Image(connection.serialize())
+        for _, name in (*state.schema, *state.own):
+            if name.startswith(OWN):
+                raise InputError(
+                    f"names that begin with {OWN} are the sandbox's own; give another",
+                    file=domain.folder / domain.settings.schema_file,
+                    field="schema",
+                    value=name,
+                )
+        if domain.settings.changes == "log":
+            install(connection, state)
+        return SqliteImage(connection.serialize())
     finally:
         connection.close()
 
 
-def task_image(base: Image, task: Task) -> Image:
+def task_image(base: SqliteImage, task: Task) -> SqliteImage:
     """The domain's image with the task's ``init`` applied (the same object if it has none).
 
     Raises:
@@ -89,7 +122,7 @@ def task_image(base: Image, task: Task) -> Image:
             _apply(connection, base.state, task, table, edits)
         connection.execute("COMMIT")
         _check_references(connection, _Blame(None, task=task.uid, field="init"))
-        return Image(connection.serialize(), like=base)
+        return SqliteImage(connection.serialize(), like=base)
     finally:
         connection.close()
 

@@ -36,6 +36,9 @@ Mode = Literal["fork", "process", "inprocess"]
 """How sessions of a server come to be: forked from a warm parent, each started anew, or (for
 servers of our own) inside the caller's process."""
 
+Network = Literal["loopback", "host"]
+"""What network a server has: a loopback of its own and nothing else, or the machine's."""
+
 _DATA = "THINKINGBOX_DATA"
 _PLACE = re.compile(r"\{(python|env\[([^\]]*)\])\}")
 # Flags of the interpreter that take no argument of their own; others make it a plain process.
@@ -75,7 +78,7 @@ class ServerSpec(_Model):
     )
     mode: Mode | None = None
     limits: ServerLimits = Field(default_factory=ServerLimits)
-    network: Literal["loopback", "host"] = "loopback"
+    network: Network = "loopback"
     clock: str | None = Field(default=None, description="Frozen moment, ISO 8601 with an offset.")
     search: bool = Field(
         default=False, description="Whether it gets a search index at 127.0.0.1:8108."
@@ -135,7 +138,7 @@ class _Process(_Model):
     mode: Literal["fork", "process"] | None = None
     python: Path | None = None
     limits: ServerLimits = Field(default_factory=ServerLimits)
-    network: Literal["loopback", "host"] = "loopback"
+    network: Network = "loopback"
     clock: str | None = None
     inherit: Words = ()
 

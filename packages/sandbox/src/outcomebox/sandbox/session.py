@@ -11,8 +11,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from outcomebox.sandbox.backends.base import Backend, Backing, Image
+from outcomebox.sandbox.backends.sqlite import SQLITE
 from outcomebox.sandbox.box import Sandbox
-from outcomebox.sandbox.changes import TerminalState, terminal_state
+from outcomebox.sandbox.changes import TerminalState
 from outcomebox.sandbox.connection import (
     DEFAULT_TOOL_DEADLINE_S,
     RESERVED,
@@ -20,14 +22,9 @@ from outcomebox.sandbox.connection import (
     ToolResult,
     ToolSpec,
 )
-from outcomebox.sandbox.database import read_state
 from outcomebox.sandbox.domain import Domain
-from outcomebox.sandbox.errors import StateUnreadable
-from outcomebox.sandbox.image import Image, domain_image
 from outcomebox.sandbox.process import Process
 from outcomebox.sandbox.variables import DATABASE_VARIABLE, NOW_VARIABLE, SEED_VARIABLE
-
-_DATABASE = "database.sqlite"
 
 
 class Session:
@@ -35,22 +32,24 @@ class Session:
 
     Attributes:
         tools: What the agent may call.
+        address: Where its database is: what the server was told as ``OUTCOMEBOX_DATABASE``.
     """
 
     def __init__(
-        self, connection: Connection, folder: Path, process: Process | None, image: Image
+        self, connection: Connection, address: str, process: Process | None, backing: Backing
     ) -> None:
         self.tools = tuple(visible(connection.tools))
+        self.address = address
         self._names = {tool.name for tool in self.tools}
         self._connection = connection
         self._process = process
-        self._folder = folder
-        self._image = image
+        self._backing = backing
+        self._calls: list[tuple[str, int | None]] = []
 
     @property
     def database(self) -> Path:
-        """The session's SQLite file."""
-        return self._folder / _DATABASE
+        """The session's SQLite file, where its backend is SQLite."""
+        return Path(self.address)
 
     @property
     def pid(self) -> int | None:
@@ -76,8 +75,12 @@ class Session:
             ServerDied: The server ended before it answered.
         """
         if tool not in self._names:
+            self._calls.append((tool, await self._backing.mark()))
             return unknown_tool(tool, self.tools)
-        return await self._connection.call(tool, arguments, deadline_s=deadline_s)
+        self._calls.append((tool, None))
+        result = await self._connection.call(tool, arguments, deadline_s=deadline_s)
+        self._calls[-1] = (tool, await self._backing.mark())
+        return result
 
     async def close(self) -> TerminalState:
         """End the server and read what it left in the database.
@@ -90,12 +93,7 @@ class Session:
         """
         if self._process is not None:
             await self._process.kill()
-        initial = self._image.state
-        try:
-            return terminal_state(initial, read_state(self.database, like=initial))
-        except StateUnreadable as error:
-            placeless = str(error).replace(str(self._folder), "<session>")
-            raise StateUnreadable(placeless) from error
+        return await self._backing.terminal_state(self._calls)
 
 
 def visible(tools: Mapping[str, ToolSpec]) -> list[ToolSpec]:
@@ -109,18 +107,24 @@ def unknown_tool(tool: str, tools: Sequence[ToolSpec]) -> ToolResult:
     return ToolResult(f"There is no tool {tool!r}. The tools are: {names}.", is_error=True)
 
 
-async def start_domains(box: Sandbox, domains: Sequence[Domain]) -> None:
+async def start_domains(
+    box: Sandbox, domains: Sequence[Domain], *, backend: Backend[Any] = SQLITE
+) -> None:
     """Start the tool servers of some domains ahead of their first session.
+
+    Args:
+        box: Where.
+        domains: Whose servers.
+        backend: Where their databases are.
 
     Raises:
         SessionOpenError: A server cannot be started.
         InputError: A server is not there.
     """
     for domain in domains:
-        image = domain_image(domain)
-        await box.start(
-            domain.server, env=_variables(domain, seed=0), files={_DATABASE: image.data}
-        )
+        async with backend.domain_image(domain).open() as backing:
+            env = _variables(domain, backing, seed=0)
+            await box.start(domain.server, env=env, files=backing.files)
 
 
 @asynccontextmanager
@@ -137,26 +141,25 @@ async def open_session(
     Args:
         box: Where :func:`start_domains` has started the domain.
         domain: Whose server and clock.
-        image: The initial state.
+        image: The initial state, of any backend.
         seed: What the server gets as its seed.
         env: More variables for this session's server.
 
     Raises:
         SessionOpenError: The session could not be brought up.
     """
-    opening = box.connect(
-        domain.server,
-        seed=seed,
-        env={**_variables(domain, seed=seed), **(env or {})},
-        files={_DATABASE: image.data},
-    )
-    async with opening as (connection, folder, process):
-        yield Session(connection, folder, process, image)
+    async with image.open() as backing:
+        variables = {**_variables(domain, backing, seed=seed), **(env or {})}
+        opening = box.connect(domain.server, seed=seed, env=variables, files=backing.files)
+        async with opening as (connection, folder, process):
+            backing.settle(folder)
+            address = backing.address.replace("{folder}", str(folder))
+            yield Session(connection, address, process, backing)
 
 
-def _variables(domain: Domain, *, seed: int) -> dict[str, str]:
+def _variables(domain: Domain, backing: Backing, *, seed: int) -> dict[str, str]:
     return {
-        DATABASE_VARIABLE: f"{{folder}}/{_DATABASE}",
+        DATABASE_VARIABLE: backing.address,
         NOW_VARIABLE: domain.settings.now,
         SEED_VARIABLE: str(seed),
     }

@@ -25,6 +25,7 @@ from pydantic import (
 from outcomebox.sandbox.expect import Alternative, TableEdits, TableExpect
 
 NO_CHANGE = "no-change"
+_LINTED = "explained_survivors"
 
 Uid = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/:@+-]*$", max_length=200)]
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=80)]
@@ -84,6 +85,19 @@ class UserContext(_Model):
     )
 
 
+class ExplainedSurvivor(_Model):
+    """Why the check may accept wrong ends of one kind; only a linter reads it."""
+
+    table: str = Field(min_length=1, description="The table in which they differ.")
+    column: str | None = Field(
+        default=None, description="The column in which they differ; without it, whole rows."
+    )
+    kinds: Annotated[Listed[Name], Field(min_length=1)] = Field(
+        description="What was done to golden's end, as the linter calls it."
+    )
+    reason: str = Field(min_length=1, description="Why they may pass.")
+
+
 class Limits(_Model):
     """When an episode ends at the latest."""
 
@@ -123,6 +137,10 @@ class Task(_Model):
         default=(),
         description="Yes/no questions for a judge about the conversation; all must be yes.",
     )
+    explained_survivors: Listed[ExplainedSurvivor] = Field(
+        default=(),
+        description="Wrong ends that the check accepts on purpose; see the page on linting.",
+    )
     tags: Listed[Name] = Field(default=(), description="Free labels; `no-change` has a meaning.")
     limits: Limits = Field(default_factory=Limits)
 
@@ -147,8 +165,11 @@ class Task(_Model):
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 of the whole task, defaults filled in: 64 hex digits."""
-        return _digest(self.model_dump(mode="json"))
+        """SHA-256 of the whole task, defaults filled in: 64 hex digits.
+
+        What only a linter reads is left out: no episode depends on it.
+        """
+        return _digest(self.model_dump(mode="json", exclude={_LINTED}))
 
     @cached_property
     def content_hash(self) -> str:
@@ -156,7 +177,7 @@ class Task(_Model):
 
         Two tasks with one content are the same task twice.
         """
-        return _digest(self.model_dump(mode="json", exclude={"uid", "family", "tags"}))
+        return _digest(self.model_dump(mode="json", exclude={"uid", "family", "tags", _LINTED}))
 
 
 def _digest(plain: Any) -> str:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from outcomebox.sandbox._yaml import load_yaml
+from outcomebox.sandbox.backends.base import Backend, Image
+from outcomebox.sandbox.backends.sqlite import SQLITE
 from outcomebox.sandbox.domain import (
     BUNDLED,
     DOMAIN_FILE,
@@ -20,9 +23,9 @@ from outcomebox.sandbox.domain import (
     find_domain,
 )
 from outcomebox.sandbox.errors import InputError, input_error
-from outcomebox.sandbox.expect import TableExpect
-from outcomebox.sandbox.image import Image, domain_image, task_image
-from outcomebox.sandbox.task import Task, TaskFile
+from outcomebox.sandbox.expect import Alternative
+from outcomebox.sandbox.fitting import contradictions, end_problems, place_of
+from outcomebox.sandbox.task import NO_CHANGE, Task, TaskFile
 
 
 @dataclass(frozen=True)
@@ -32,14 +35,18 @@ class TaskSet:
     Attributes:
         tasks: Sorted by uid, each uid once.
         domains: The domains of these tasks, by name.
+        backend: Where their databases are.
+        files: uid -> the file that the task stands in.
     """
 
     tasks: tuple[Task, ...]
     domains: Mapping[str, Domain]
+    backend: Backend[Any] = SQLITE
+    files: Mapping[str, Path] = field(default_factory=dict)
 
     @cached_property
     def _bases(self) -> dict[str, Image]:
-        return {name: domain_image(domain) for name, domain in self.domains.items()}
+        return {name: self.backend.domain_image(domain) for name, domain in self.domains.items()}
 
     @cached_property
     def _images(self) -> dict[str, Image]:
@@ -57,16 +64,23 @@ class TaskSet:
     def image(self, task: Task) -> Image:
         """The initial state of a task: the seed with its own rows; made once."""
         if task.uid not in self._images:
-            self._images[task.uid] = task_image(self._bases[task.domain], task)
+            self._images[task.uid] = self.backend.task_image(self._bases[task.domain], task)
         return self._images[task.uid]
 
 
-def load_tasks(selectors: Sequence[str] = BUNDLED) -> TaskSet:
+def load_tasks(
+    selectors: Sequence[str] = BUNDLED,
+    *,
+    backend: Backend[Any] = SQLITE,
+    drafts: bool = False,
+) -> TaskSet:
     """All tasks that some selectors name.
 
     Args:
         selectors: Each a domain's name, a task file, or a folder that is searched for ``*.yaml``
             (a folder with ``domain.yaml`` brings its own domain).
+        backend: Where the databases of sessions are to be.
+        drafts: Take tasks that say nothing of their end yet, as :func:`read_task_file` does.
 
     Raises:
         InputError: A selector names nothing, a file is wrong, a uid stands twice, or a task does
@@ -76,7 +90,7 @@ def load_tasks(selectors: Sequence[str] = BUNDLED) -> TaskSet:
     found: dict[str, tuple[Task, Path]] = {}
     for selector in selectors:
         for file, own in _files(selector):
-            for task in read_task_file(file):
+            for task in read_task_file(file, drafts=drafts):
                 if task.uid in found:
                     if found[task.uid][1] == file.resolve():
                         continue  # the same file through two selectors
@@ -87,17 +101,23 @@ def load_tasks(selectors: Sequence[str] = BUNDLED) -> TaskSet:
                         field="uid",
                     )
                 if task.domain not in domains:
-                    domains[task.domain] = _domain_for(task, own, file)
+                    domains[task.domain] = _domain_for(task, own, file).on(backend.network)
                 found[task.uid] = (task, file.resolve())
     tasks = tuple(found[uid][0] for uid in sorted(found))
-    result = TaskSet(tasks, domains)
+    files = {uid: file for uid, (_, file) in found.items()}
+    result = TaskSet(tasks, domains, backend, files)
     for task in tasks:
         check_task(task, result.image(task), found[task.uid][1])
     return result
 
 
-def read_task_file(file: Path) -> tuple[Task, ...]:
+def read_task_file(file: Path, *, drafts: bool = False) -> tuple[Task, ...]:
     """The tasks of one YAML file, in its order.
+
+    Args:
+        file: The file.
+        drafts: Take a task without ``expect`` as one whose end is still to be written: it is read
+            as if no change were due.
 
     Raises:
         InputError: The file is not such a file; the message names task, field, value and mend.
@@ -111,7 +131,8 @@ def read_task_file(file: Path) -> tuple[Task, ...]:
     filled = {
         **data,
         "tasks": [
-            {**defaults, **item} if isinstance(item, dict) else item for item in data["tasks"]
+            _filled({**defaults, **item}, drafts=drafts) if isinstance(item, dict) else item
+            for item in data["tasks"]
         ],
     }
     try:
@@ -131,66 +152,33 @@ def read_task_file(file: Path) -> tuple[Task, ...]:
     return tasks
 
 
+def _filled(item: dict[str, Any], *, drafts: bool) -> dict[str, Any]:
+    tags = item.get("tags", [])
+    if not drafts or item.get("expect") or not isinstance(tags, list):
+        return item
+    return {**item, "expect": {}, "tags": [*(tag for tag in tags if tag != NO_CHANGE), NO_CHANGE]}
+
+
 def check_task(task: Task, image: Image, file: Path | None = None) -> None:
-    """See that every table, column and key a task expects is there in its initial state.
+    """See that a task's check means something and can be met in its initial state's tables.
 
     Raises:
-        InputError: One is not.
+        InputError: One cannot.
     """
-    place = _Place(task, image, file)
-    blocks: list[tuple[str, Mapping[str, TableExpect]]] = [("expect", task.expect)]
-    blocks += [
-        (f"accept_also.{index}.expect", alternative.expect)
-        for index, alternative in enumerate(task.accept_also)
-    ]
-    for block, tables in blocks:
-        for table, expected in tables.items():
-            _check_table(place, f"{block}.{table}", table, expected)
-    for table, reasons in task.ignore.items():
-        if table != "*":
-            place.columns(f"ignore.{table}", table, reasons)
-
-
-@dataclass(frozen=True)
-class _Place:
-    """A task that is looked at: knows its tables and raises errors that name it."""
-
-    task: Task
-    image: Image
-    file: Path | None
-
-    def error(self, message: str, field: str, value: object = None) -> InputError:
-        return InputError(message, file=self.file, task=self.task.uid, field=field, value=value)
-
-    def columns(self, field: str, table: str, names: Iterable[str]) -> None:
-        """See that a table has some columns."""
-        info = self.image.state.tables.get(table)
-        if info is None:
-            known = ", ".join(sorted(self.image.state.tables))
-            raise self.error(f"the domain has no table {table}; it has {known}", field)
-        for name in names:
-            if name not in info.columns and name != "*":
-                has = ", ".join(info.columns)
-                raise self.error(f"table {table} has no column {name}; it has {has}", field)
-
-    def key(self, field: str, table: str, given: Mapping[str, Any]) -> None:
-        """See that a key has all columns of its table's, and no others."""
-        key = self.image.state.tables[table].key
-        if set(given) != set(key):
-            message = f"the key of {table} is ({', '.join(key)}); give exactly these columns"
-            raise self.error(message, field, dict(given))
-
-
-def _check_table(place: _Place, field: str, table: str, expected: TableExpect) -> None:
-    place.columns(field, table, ())
-    for index, row in enumerate(expected.insert):
-        place.columns(f"{field}.insert.{index}", table, row)
-    for index, update in enumerate(expected.update):
-        place.columns(f"{field}.update.{index}.set", table, update.set)
-        place.key(f"{field}.update.{index}.key", table, update.key)
-    for index, delete in enumerate(expected.delete):
-        if delete.key is not None:
-            place.key(f"{field}.delete.{index}.key", table, delete.key)
+    main = Alternative(name="expect", expect=task.expect, ignore=task.ignore)
+    ends = (main, *task.accept_also)
+    problems = chain(
+        contradictions(ends, read_only=task.read_only),
+        (
+            replace(problem, field=place_of(number, problem.field))
+            for number, end in enumerate(ends)
+            for problem in end_problems(end, image.state.tables)
+        ),
+    )
+    if first := next(problems, None):
+        raise InputError(
+            first.message, file=file, task=task.uid, field=first.field, value=first.value
+        )
 
 
 def _files(selector: str) -> list[tuple[Path, Domain | None]]:

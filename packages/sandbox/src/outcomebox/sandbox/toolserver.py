@@ -1,4 +1,4 @@
-"""What a domain's MCP server is written with: typed tools over one session's own SQLite file.
+"""What a domain's MCP server is written with: typed tools over one session's own database.
 
 A server module builds one :class:`ToolServer` at import, decorates plain functions with
 :meth:`ToolServer.tool` and calls :meth:`ToolServer.run`. Nothing is opened at import, so that a
@@ -6,11 +6,15 @@ process may import the module once and fork a fresh session from there.
 
 The session reaches the server through its environment:
 
-=====================  ==================================================================
-``OUTCOMEBOX_DATABASE``  path of the session's SQLite file, which must exist
+=======================  =======================================================================
+``OUTCOMEBOX_DATABASE``  path of the session's SQLite file, which must exist, or the address of its
+                         PostgreSQL database
 ``OUTCOMEBOX_NOW``       the session's frozen clock, ISO 8601 with an offset or ``Z``
 ``OUTCOMEBOX_SEED``      the session's seed, a whole number
-=====================  ==================================================================
+=======================  =======================================================================
+
+Both take the same statements: ``?`` for a parameter, and whatever SQL the two have in common. Where
+they differ, a domain's tools have to choose what both read (``coalesce``, not ``ifnull``).
 """
 
 from __future__ import annotations
@@ -20,19 +24,18 @@ import inspect
 import json
 import os
 import re
-import sqlite3
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from mcp.types import ToolAnnotations
 
 from outcomebox.sandbox._mcp import MCPServer, ToolError
 from outcomebox.sandbox.serving import Answers, BackendFailed, serve_lines
+from outcomebox.sandbox.tooldatabase import DatabaseMissing, ToolDatabase, open_database
 from outcomebox.sandbox.variables import DATABASE_VARIABLE, NOW_VARIABLE, SEED_VARIABLE
 
 __all__ = ["DATABASE_VARIABLE", "NOW_VARIABLE", "SEED_VARIABLE", "ToolError", "ToolServer"]
@@ -93,26 +96,24 @@ class ToolServer:
     def _transaction(
         self, writes: bool, function: Callable[..., Any], args: Any, kwargs: Any
     ) -> Any:
-        db = self.db
+        db = self._session.db
         try:
-            db.execute(f"PRAGMA query_only = {0 if writes else 1}")
-            db.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
+            db.begin(writes=writes)
             try:
                 result = function(*args, **kwargs)
-                db.execute("COMMIT")
+                db.commit()
             except BaseException:
                 db.rollback()
                 raise
-        except sqlite3.IntegrityError as error:
-            message = f"The database refused the change: {error}. Nothing was written."
-            raise ToolError(message) from error
-        except sqlite3.ProgrammingError:
-            raise  # a mistake in the server's own SQL: an error result that names it
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError) and not _backend_failed(error):
-                raise
-            # Infrastructure, not the agent: no answer may look like a tool's own refusal.
-            self._die(f"database failed during {function.__name__}: {error}")
+        except Exception as error:
+            blame = db.blame(error)
+            if blame == "refused":
+                message = f"The database refused the change: {error}. Nothing was written."
+                raise ToolError(message) from error
+            if blame == "failed":
+                # Infrastructure, not the agent: no answer may look like a tool's own refusal.
+                self._die(f"database failed during {function.__name__}: {error}")
+            raise
         return result
 
     def _die(self, message: str) -> None:
@@ -127,22 +128,21 @@ class ToolServer:
         return self._own_session.get() or self._process_session
 
     @property
-    def db(self) -> sqlite3.Connection:
-        """The session's database (foreign keys on, autocommit outside of a tool call)."""
-        return self._session.db
+    def db(self) -> Any:
+        """The session's own connection: sqlite3's or psycopg's, in autocommit outside of a call."""
+        return self._session.db.connection
 
     def rows(self, sql: str, *parameters: object) -> list[dict[str, Any]]:
         """All rows of a query, each a dict of column to value."""
-        return [dict(row) for row in self.db.execute(sql, parameters)]
+        return self._session.db.rows(sql, parameters)
 
     def one(self, sql: str, *parameters: object) -> dict[str, Any] | None:
         """The first row of a query, or None."""
-        row = self.db.execute(sql, parameters).fetchone()
-        return None if row is None else dict(row)
+        return self._session.db.one(sql, parameters)
 
     def execute(self, sql: str, *parameters: object) -> int:
         """Run one statement; returns the number of rows it touched."""
-        return self.db.execute(sql, parameters).rowcount
+        return self._session.db.execute(sql, parameters)
 
     @property
     def now(self) -> datetime:
@@ -172,9 +172,10 @@ class ToolServer:
             if not _IDENTIFIER.match(name):
                 raise ValueError(f"not a plain SQL identifier: {name!r}")
         best, width = 0, 1
-        for (text,) in self.db.execute(f'SELECT "{column}" FROM "{table}"'):
-            digits = str(text).removeprefix(prefix)
-            if str(text).startswith(prefix) and digits.isdecimal() and int(digits) >= best:
+        for row in self.rows(f'SELECT "{column}" AS id FROM "{table}"'):
+            text = str(row["id"])
+            digits = text.removeprefix(prefix)
+            if text.startswith(prefix) and digits.isdecimal() and int(digits) >= best:
                 best, width = int(digits), len(digits)
         return f"{prefix}{best + 1:0{width}d}"
 
@@ -219,9 +220,9 @@ class ToolServer:
 
     def _begin(self) -> None:
         try:
-            self.db.execute("PRAGMA schema_version")
-            self.now, self.seed  # noqa: B018 -- read here so that a bad value ends the start
-        except (sqlite3.Error, OSError, ValueError, KeyError) as error:
+            # Read here so that a bad value ends the start.
+            self._session.db, self.now, self.seed  # noqa: B018
+        except (DatabaseMissing, OSError, ValueError, KeyError) as error:
             self._die(f"cannot start: {error}")
 
 
@@ -232,18 +233,8 @@ class _Session:
         self._env = env
 
     @functools.cached_property
-    def db(self) -> sqlite3.Connection:
-        path = Path(self._variable(DATABASE_VARIABLE)).resolve()
-        # mode=rw: a missing file is a fault, never a new empty database.
-        db = sqlite3.connect(
-            f"{path.as_uri()}?mode=rw", uri=True, isolation_level=None, check_same_thread=False
-        )
-        db.row_factory = sqlite3.Row
-        db.execute("PRAGMA foreign_keys = ON")
-        # The file lives as long as the session: it has to outlive the process, not a power cut.
-        db.execute("PRAGMA synchronous = OFF")
-        db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-        return db
+    def db(self) -> ToolDatabase:
+        return open_database(self._variable(DATABASE_VARIABLE))
 
     @functools.cached_property
     def now(self) -> datetime:
@@ -265,9 +256,3 @@ class _Session:
             return self._env[name]
         except KeyError:
             raise KeyError(f"environment variable {name} is not set") from None
-
-
-def _backend_failed(error: sqlite3.OperationalError) -> bool:
-    """Whether an operational error is the storage's fault (and not, say, a syntax error)."""
-    primary = cast(int, getattr(error, "sqlite_errorcode", 0)) & 0xFF
-    return primary not in {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_READONLY}

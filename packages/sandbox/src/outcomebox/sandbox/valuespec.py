@@ -11,7 +11,8 @@ matcher is an object with one ``$`` key:
 ``{$one_of: [..]}``
     one of these scalars or matchers
 ``{$pattern: regex}``
-    text that the regular expression matches as a whole; ``.`` matches newlines too
+    text that the regular expression matches as a whole; ``.`` matches newlines too. What cannot be
+    matched in linear time (references to groups, atomic groups) is refused
 ``{$close: number, abs: number}``
     a number at most ``abs`` away, reckoned in decimal
 ``{$decimal: "7.50"}``
@@ -50,6 +51,7 @@ from pydantic import (
 )
 
 from outcomebox.sandbox.instants import parse_instant
+from outcomebox.sandbox.patterns import read_pattern
 
 DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
 """A decimal number as ``$decimal`` reads it, on both sides."""
@@ -124,10 +126,7 @@ class SpecModel(BaseModel):
 
 
 def _regex(pattern: str) -> str:
-    try:
-        re.compile(pattern, re.DOTALL)
-    except re.error as error:
-        raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
+    read_pattern(pattern)
     return pattern
 
 

@@ -54,6 +54,8 @@ class Probe(_Section):
         policy: name of the policy whose difficulty is measured.
         policy_options: passed to the policy as they are.
         user_options: passed to the model that plays the user; empty for the scripted user.
+        judge: `model` if a model answers the rubrics of tasks that have some.
+        judge_options: passed to the judge.
         attempts: repetitions of each task.
         stop: `never`, or `exact` to leave a task as soon as its decision is certain.
         seed: seed of the episodes.
@@ -64,6 +66,8 @@ class Probe(_Section):
     policy: Text | None = None
     policy_options: dict[str, Any] = {}
     user_options: dict[str, Any] = {}
+    judge: Literal["model"] | None = None
+    judge_options: dict[str, Any] = {}
     attempts: Count = 8
     stop: Literal["never", "exact"] = "never"
     seed: Seed = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,12 +19,14 @@ from rich.progress import (
 )
 
 from outcomebox.rollout import (
+    AsyncJudge,
     EpisodeSetting,
     EpisodeStore,
     Observer,
     Policy,
     RunReport,
     User,
+    make_judge,
     make_plan,
     make_policy,
     make_user,
@@ -34,6 +36,7 @@ from outcomebox.rollout import (
 from outcomebox.rollout import Progress as RunProgress
 from outcomebox.sandbox import (
     TaskSet,
+    find_backend,
     load_tasks,
     sandbox,
     start_domains,
@@ -110,7 +113,12 @@ def probe_run(settings: RunSettings, console: Console) -> Probed:
     curation, lists = resolve_excluded(settings.curation)
     policy = make_policy(probe.policy or "", probe.policy_options)
     user = make_user(probe.user_options)
-    report = anyio.run(_run, settings, tasks, policy, user, console)
+    with closing(find_backend(settings.backend)) as backend:
+        tasks = load_tasks(settings.curation.sources.tasks, backend=backend)
+        judge = make_judge(
+            probe.judge, probe.judge_options, settings.judge_cache, tasks=tasks.tasks
+        )
+        report = anyio.run(_run, settings, tasks, _Actors(policy, user, judge), console)
     episodes = read_episodes([settings.episodes])
     listed = [
         TaskInfo(task.uid, task.domain, task.family, task.tags, task.hash, task.content_hash)
@@ -126,13 +134,23 @@ def probe_run(settings: RunSettings, console: Console) -> Probed:
     return Probed(settings.folder, report, selection, provenance, written, None)
 
 
+@dataclass(frozen=True)
+class _Actors:
+    policy: Policy
+    user: User
+    judge: AsyncJudge | None
+
+
 async def _run(
-    settings: RunSettings, tasks: TaskSet, policy: Policy, user: User, console: Console
+    settings: RunSettings, tasks: TaskSet, actors: _Actors, console: Console
 ) -> RunReport:
     probe = settings.curation.probe
+    policy, user, judge = actors.policy, actors.user, actors.judge
     try:
         await policy.check()
         await user.check()
+        if judge is not None:
+            await judge.check()
         save_settings(settings)
         with EpisodeStore(settings.episodes) as store:
             plan = make_plan(tasks, probe.attempts, store)
@@ -141,11 +159,12 @@ async def _run(
                 # A run that was made before tools were kept is asked for them when it is resumed.
                 told = known_tools(settings.folder)
                 needed = sorted(used | {task.domain for task in tasks.tasks} - told.keys())
-                await start_domains(box, [tasks.domains[name] for name in needed])
+                domains = [tasks.domains[name] for name in needed]
+                await start_domains(box, domains, backend=tasks.backend)
                 asked = [tasks.domains[name] for name in needed if name not in told]
                 await save_tools(box, tasks, asked, settings.folder)
                 setting = EpisodeSetting(
-                    sandbox=box, policy=policy, user=user, seed_of=seeder(probe.seed)
+                    sandbox=box, policy=policy, user=user, judge=judge, seed_of=seeder(probe.seed)
                 )
                 with _progress(policy, console) as observe:
                     return await run_all(
@@ -160,6 +179,8 @@ async def _run(
     finally:
         await policy.aclose()
         await user.aclose()
+        if judge is not None:
+            await judge.aclose()
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,6 +12,7 @@ import typer
 from rich.console import Console
 
 from outcomebox.rollout import policy_names
+from outcomebox.sandbox import BACKEND_VARIABLE
 from outcomebox.sandbox import InputError as SandboxInputError
 from outcomebox.selection.errors import SelectionError
 from outcomebox.selection.probe import Probed, probe_run
@@ -27,6 +29,10 @@ Examples:
 
   outcomebox-probe --policy openai --policy-option base_url=http://127.0.0.1:8000/v1
       --policy-option model=my-model --concurrency 16 --out runs/my-model
+
+  outcomebox-probe --tasks shop --policy openai --judge model --judge-cache votes.sqlite
+      --judge-option base_url=http://127.0.0.1:8001/v1 --judge-option model=judge ...
+      for tasks with rubrics: another model answers their questions
 
   outcomebox-probe --resume --out runs/my-model                    go on where it stopped
 
@@ -65,6 +71,33 @@ def probe(  # noqa: PLR0917 -- typer reads the parameters as flags
             metavar="NAME=VALUE",
             help="base_url and model of an OpenAI-compatible model that plays the user. "
             "Default: the user is scripted by the task.",
+        ),
+    ] = None,
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="model: an OpenAI-compatible model answers the rubrics of tasks that have some.",
+        ),
+    ] = None,
+    judge_option: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE", help="Setting of the judge: base_url, model, votes, seed ..."
+        ),
+    ] = None,
+    judge_cache: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Keep the judge's votes there, and use them."),
+    ] = None,
+    backend: Annotated[
+        str | None,
+        typer.Option(
+            metavar="sqlite|DSN",
+            envvar=BACKEND_VARIABLE,
+            show_envvar=True,
+            help="Where sessions keep their rows: sqlite (default), or a PostgreSQL server, "
+            "postgresql://user@host/database. Never written down.",
         ),
     ] = None,
     attempts: Annotated[
@@ -109,6 +142,7 @@ def probe(  # noqa: PLR0917 -- typer reads the parameters as flags
     overrides: dict[str, Any] = {
         "sources.tasks": tasks or None,
         "probe.policy": policy,
+        "probe.judge": judge,
         "probe.attempts": attempts,
         "probe.concurrency": concurrency,
         "probe.seed": seed,
@@ -116,7 +150,9 @@ def probe(  # noqa: PLR0917 -- typer reads the parameters as flags
     try:
         overrides["probe.policy_options"] = options("--policy-option", policy_option)
         overrides["probe.user_options"] = options("--user-option", user_option)
+        overrides["probe.judge_options"] = options("--judge-option", judge_option)
         settings = (resumed_run if resume else new_run)(out, config, overrides)
+        settings = replace(settings, judge_cache=judge_cache, backend=backend)
         if parity:
             check_readers(*parity)
         probed = probe_run(settings, console)

@@ -28,10 +28,15 @@ class RunSettings:
     Attributes:
         folder: where it lies; it need not exist yet.
         curation: all settings, policy and tasks filled in.
+        judge_cache: where the judge's votes are kept, which decides nothing but what is asked
+            again; in memory by default.
+        backend: where sessions keep their rows; never written down, as it may hold a password.
     """
 
     folder: Path
     curation: Curation
+    judge_cache: Path | None = None
+    backend: str | None = None
 
     @property
     def episodes(self) -> Path:
@@ -49,7 +54,8 @@ def options(flag: str, given: Sequence[str] | None) -> dict[str, str] | None:
     for pair in given or ():
         name, sign, value = pair.partition("=")
         if not sign or not name:
-            raise InputError(COMMAND_LINE, flag, f"is {shown(pair)}", "Write NAME=VALUE")
+            # The whole is not shown: it may be a key.
+            raise InputError(COMMAND_LINE, flag, "is no pair", "Write NAME=VALUE")
         found[name.replace("-", "_")] = value
     return found or None
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from outcomebox.reward.thinkingbox.channel import UnansweredError, current
 from outcomebox.reward.thinkingbox.chat import Message, Text
+from outcomebox.reward.thinkingbox.judging import READS
 
 
 class ThinkingBoxError(Exception):
@@ -42,7 +43,11 @@ class RunnersModel:
             if len(said) == 1
             else "\n\n".join(f"{each.role}: {each.content}" for each in said)
         )
-        answer = current().ask({"ask": "judge", "system": system, "user": user})
+        question = {"ask": "judge", "system": system, "user": user}
+        reads = next((each.metadata[READS] for each in texts if READS in each.metadata), None)
+        if reads is not None:
+            question[READS] = reads
+        answer = current().ask(question)
         return [Text(role="assistant", content=answer)]
 
 

@@ -6,7 +6,8 @@ Messages are JSON, one a line:
 received   the order, first (see :mod:`outcomebox.reward.thinkingbox.orders`); for each
            question ``{"text": TEXT}`` or ``{"error": TEXT}``, and for one about effects
            ``{"codec": C, "size": N}`` with N bytes behind it
-sent       ``{"ask": "judge", "system": S, "user": U}``; ``{"ask": "tool", "server": S,
+sent       ``{"ask": "judge", "system": S, "user": U}``, with ``"reads"`` where the reply will be
+           read in one of the two protocols; ``{"ask": "tool", "server": S,
            "tool": T, "arguments": {...}, "session_id": ID}``; ``{"ask": "effects",
            "server": S, "key": K}``; ``{"result": {...}, "nonce": N}``, last
 =========  ==============================================================================

@@ -14,6 +14,7 @@ import anyio.abc
 
 from outcomebox.reward.errors import CheckError, JudgeError
 from outcomebox.reward.thinkingbox.effects import encode
+from outcomebox.reward.thinkingbox.judging import JUDGE_TYPES
 from outcomebox.reward.thinkingbox.orders import CheckOrder
 from outcomebox.reward.thinkingbox.processes import GraderProcess
 from outcomebox.reward.thinkingbox.questions import (
@@ -178,7 +179,12 @@ class _Deadline(Exception):
 def _question(message: Mapping[str, Any]) -> tuple[Question, Phase]:
     kind = message.get("ask")
     if kind == "judge":
-        return JudgeQuestion(_text(message, "system"), _text(message, "user")), "judge"
+        reads = message.get("reads")
+        return JudgeQuestion(
+            _text(message, "system"),
+            _text(message, "user"),
+            reads if reads in JUDGE_TYPES else None,
+        ), "judge"
     if kind == "tool":
         arguments = message.get("arguments")
         if not isinstance(arguments, dict):

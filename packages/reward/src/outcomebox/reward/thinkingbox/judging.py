@@ -17,6 +17,8 @@ from outcomebox.reward.thinkingbox.chat import Message, Text
 from outcomebox.reward.thinkingbox.records import one_of
 
 JUDGE_TYPES = ("legacy", "motivation")
+READS = "reads"
+"""Metadata of a system text: how the reply will be read."""
 
 _BETWEEN_WORDS = re.compile(r"[.,;:\s]+")
 _SINGLE_QUOTED = re.compile(r"'(answer|motivation)'(?=\s*:)")
@@ -72,7 +74,9 @@ class Judge:
             JudgeException: The answer is JSON, but without a word for ``answer``.
         """
         user = prompts.about_message(text, question)
-        found = read_motivation(self._complete(prompts.TEXT_YESNO_MOTIVATION, user))
+        found = read_motivation(
+            self._complete(prompts.TEXT_YESNO_MOTIVATION, user, reads="motivation")
+        )
         decision = {
             "question": question,
             "answer": found["answer"],
@@ -105,12 +109,17 @@ class Judge:
         return drained
 
     def _yes(self, question: str, system: str, user: str) -> bool:
-        answer = read_yesno(self._complete(system, user))
+        answer = read_yesno(self._complete(system, user, reads="legacy"))
         self.asked.append({"question": question, "answer": answer})
         return answer
 
-    def _complete(self, system: str, user: str) -> str:
-        conversation = [Text(role="system", content=system), Text(role="user", content=user)]
+    def _complete(self, system: str, user: str, *, reads: str) -> str:
+        # Told to the runner, which takes a majority of replies as they will be read here.
+        told = {READS: reads}
+        conversation = [
+            Text(role="system", content=system, metadata=told),
+            Text(role="user", content=user),
+        ]
         return self._get_text_completion(messages=conversation).content
 
     # Test code of the public data calls this one by name, for prompts of its own.

@@ -3,16 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeQuestion:
-    """What a check asks a judge model: a system text and a user's text."""
+    """What a check asks a judge model.
+
+    Attributes:
+        system: The system text.
+        user: The user's text.
+        reads: How the check will read the reply: ``legacy`` or ``motivation``; None for a prompt of
+            the check's own, whose reply it reads itself.
+    """
 
     system: str
     user: str
+    reads: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a judge replies.
+
+    Attributes:
+        text: For the check to read.
+        record: How it came about, as JSON; empty where there is nothing to tell.
+    """
+
+    text: str
+    record: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

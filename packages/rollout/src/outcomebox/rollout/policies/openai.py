@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from outcomebox.rollout.chat import ChatEndpoint, ChatError
+from outcomebox.reward.chat import ChatEndpoint, ChatError
 from outcomebox.rollout.errors import PolicyError
 from outcomebox.rollout.policy import Completion, EpisodeContext, Message, PolicyEpisode
 from outcomebox.sandbox import InputError, ToolSpec

@@ -1,0 +1,1 @@
+"""Expectations derived from golden replays, for a person to review."""

@@ -1,0 +1,1 @@
+CREATE TABLE items (item_id INTEGER PRIMARY KEY, label TEXT);
