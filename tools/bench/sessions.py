@@ -25,11 +25,13 @@ from outcomebox.rollout.episode import judged
 from outcomebox.sandbox import (
     Sandbox,
     Session,
+    Task,
     load_tasks,
     open_session,
     sandbox,
     start_domains,
 )
+from outcomebox.sandbox.image import SqliteImage
 from outcomebox.sandbox.toolserver import DATABASE_VARIABLE, NOW_VARIABLE, SEED_VARIABLE
 from tools.bench.harness import Times, add_flags, measure, python_path, report, sdk_client
 
@@ -54,6 +56,11 @@ class Episodes:
         self.domain = self.set.domain(self.tasks[0])
         for task in self.tasks:
             self.set.image(task)
+
+    def _file(self, task: Task) -> bytes:
+        image = self.set.image(task)
+        assert isinstance(image, SqliteImage)  # noqa: S101 -- what tasks are loaded for
+        return image.data
 
     @asynccontextmanager
     async def sides(self, box: Sandbox) -> AsyncIterator[None]:
@@ -92,7 +99,7 @@ class Episodes:
             database = Path(folder) / "database.sqlite"
             before = Path(folder) / "before.sqlite"
             for copy in (before, database):
-                copy.write_bytes(self.set.image(task).data)
+                copy.write_bytes(self._file(task))
             async with (
                 stdio_client(self._parameters(database)) as (read, write),
                 ClientSession(read, write) as client,
@@ -126,7 +133,7 @@ class Episodes:
         call = self.tasks[0].golden[0]
         env = {NOW_VARIABLE: self.domain.settings.now, SEED_VARIABLE: "0"}
         env[DATABASE_VARIABLE] = "{folder}/database.sqlite"
-        files = {"database.sqlite": self.set.image(self.tasks[0]).data}
+        files = {"database.sqlite": self._file(self.tasks[0])}
         async with (
             self._session(box, 0) as session,
             box.process(self.domain.server, seed=0, env=env, files=files) as process,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 from hypothesis import given, settings
 
 from changelog_states import EVERYTHING, assert_agree, copy_of, image, play
 from write_sequences import Write, sqlite_only
 
-SEQUENCES = 2000
+SEQUENCES = int(os.environ.get("OUTCOMEBOX_EXAMPLES", "2000"))
 
 
 @settings(max_examples=SEQUENCES, deadline=None)
