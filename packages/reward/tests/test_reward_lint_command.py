@@ -58,6 +58,8 @@ def test_findings_are_told_with_place_and_mend(wide: Path) -> None:
         (["nowhere"], "nowhere"),
         (["travel", "--task", "travel/none"], "no such task was selected"),
         (["travel", "--servers", "servers.yaml"], "give --dataset too"),
+        (["travel", "--part", "order"], "give --dataset too"),
+        (["travel", "--limit", "9"], "give --dataset too"),
         (["--dataset", "nowhere"], "say which"),
         (["travel", "--html", "nowhere/page.html"], "no such folder"),
     ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -102,6 +102,17 @@ def lint(  # noqa: PLR0917 -- typer reads the parameters as flags
         Path | None,
         typer.Option(metavar="FILE", help="With --dataset: what {python} in servers.yaml is."),
     ] = None,
+    part: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PART",
+            help="With --dataset: try only clock, texts, order or mutants; may be repeated.",
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="With --dataset: replays a task, at most. Default: 100."),
+    ] = None,
 ) -> None:
     """Test the checks of tasks: no model takes part.
 
@@ -113,7 +124,7 @@ def lint(  # noqa: PLR0917 -- typer reads the parameters as flags
         if html is not None and not html.resolve().parent.is_dir():
             raise InputError("there is no such folder to write to", field="html", value=str(html))
         if dataset is None:
-            if servers is not None or list_file is not None:
+            if servers or list_file or part or limit is not None:
                 raise InputError("give --dataset too", field="dataset")
             tasks = load_tasks(selectors) if selectors else load_tasks()
             settings = LintSettings(
@@ -129,8 +140,9 @@ def lint(  # noqa: PLR0917 -- typer reads the parameters as flags
                 list_file=list_file,
                 agent=agent,
                 python=server_python,
-                seed=seed,
-                concurrency=concurrency,
+                given={"seed": seed, "concurrency": concurrency}
+                | ({"parts": tuple(part)} if part else {})
+                | ({} if limit is None else {"limit": limit}),
                 console=console,
             )
         data = report.to_json()
@@ -185,8 +197,7 @@ def _thinkingbox(
     list_file: Path | None,
     agent: str,
     python: Path | None,
-    seed: int,
-    concurrency: int,
+    given: Mapping[str, Any],
     console: Console,
 ) -> Report:
     from outcomebox.reward import (  # noqa: PLC0415 -- native tasks need none of its processes
@@ -200,7 +211,7 @@ def _thinkingbox(
     for uid in uids or ():
         _known(uid, {each.uid for each in tasks})
     chosen = [each for each in tasks if not uids or each.uid in uids]
-    settings = form.LintSettings(chosen, specs, concurrency=concurrency, seed=seed)
+    settings = form.LintSettings(chosen, specs, **given)
     with progress("lint", console) as tell:
 
         def observe(now: form.Progress) -> None:
@@ -210,10 +221,13 @@ def _thinkingbox(
         linted = anyio.run(run, settings, observe)
     return Report(
         tuple(sorted(linted.tasks, key=lambda each: each.uid)),
-        seed=seed,
+        seed=settings.seed,
         meanings={**CODES, **form.MEANINGS},
         broken=linted.broken,
-        notes=linted.notes,
+        notes=(
+            *linted.notes,
+            *(f"{uid} is tagged skip and was left out" for uid in linted.skipped),
+        ),
     )
 
 
