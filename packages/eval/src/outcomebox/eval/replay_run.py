@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +15,13 @@ from outcomebox.eval.replay import Row, replay
 from outcomebox.eval.replay_rows import Key, RowFile, part_of, read_rows
 from outcomebox.reward.thinkingbox import check_grader
 from outcomebox.reward.thinkingbox.mutations import Policy, Variant, variants
-from outcomebox.reward.thinkingbox.replaying import GoldenCallError, Replaying, mutating_calls
+from outcomebox.reward.thinkingbox.replaying import (
+    GoldenCallError,
+    Replaying,
+    check_servers,
+    cpu_s,
+    mutating_calls,
+)
 from outcomebox.reward.thinkingbox.standin import ReplayJudge
 from outcomebox.sandbox import InputError, SandboxFault, ServerSpec, sandbox
 from outcomebox.sandbox.thinkingbox import ThinkingBoxTask
@@ -103,14 +108,14 @@ async def run_replay(settings: ReplaySettings, observe: Observer) -> Replayed:
             the rows cannot be kept.
         SessionOpenError: A server cannot be started.
     """
-    started, cpu = time.monotonic(), _cpu_s()
+    started, cpu = time.monotonic(), cpu_s()
     tasks = [task for task in settings.tasks if not task.tags.skip]
     if not tasks:
         raise InputError(
             "there is nothing to replay: no task was selected, or all are tagged skip",
             field="selector",
         )
-    _check_servers(tasks, settings.specs)
+    check_servers(tasks, settings.specs)
     kept = _kept(settings, tasks)
     progress = Progress(len(tasks))
     order: dict[int, list[Key]] = {}
@@ -146,7 +151,7 @@ async def run_replay(settings: ReplaySettings, observe: Observer) -> Replayed:
         skipped=tuple(task.uid for task in settings.tasks if task.tags.skip),
         notes=notes,
         wall_s=time.monotonic() - started,
-        cpu_s=_cpu_s() - cpu,
+        cpu_s=cpu_s() - cpu,
         made=progress.done - progress.resumed,
     )
 
@@ -231,23 +236,3 @@ def _kept(settings: ReplaySettings, tasks: Sequence[ThinkingBoxTask]) -> dict[Ke
         for key, row in read_rows(source).items()
         if row["error"] is None and hashes.get(row["uid"]) == row["task"]
     }
-
-
-def _check_servers(tasks: Sequence[ThinkingBoxTask], specs: Mapping[str, ServerSpec]) -> None:
-    for task in tasks:
-        for server in task.servers:
-            if server not in specs:
-                raise InputError(
-                    f"needs the tool server {server}, which servers.yaml does not have; it has "
-                    f"{', '.join(specs)}",
-                    task=task.uid,
-                    field="world_state",
-                    value=server,
-                )
-
-
-def _cpu_s() -> float:
-    """Seconds of CPU of this process and of all it has waited for."""
-    own = resource.getrusage(resource.RUSAGE_SELF)
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime

@@ -7,12 +7,12 @@ copying of a few hundred kilobytes and no session can touch another's rows.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
+from outcomebox.sandbox.backends.edits import Edit, edits_of
 from outcomebox.sandbox.backends.sqlite_file import SqliteFile
 from outcomebox.sandbox.backends.sqlite_log import install
 from outcomebox.sandbox.backends.sqlite_read import OWN, read_state
@@ -21,7 +21,6 @@ from outcomebox.sandbox.changelog import state_from_log
 from outcomebox.sandbox.database import DatabaseState, SchemaError
 from outcomebox.sandbox.domain import Domain
 from outcomebox.sandbox.errors import InputError
-from outcomebox.sandbox.expect import TableEdits
 from outcomebox.sandbox.task import Task
 
 
@@ -118,8 +117,8 @@ def task_image(base: SqliteImage, task: Task) -> SqliteImage:
         # Edits may come in any order of tables: references are checked once, at the end.
         connection.execute("PRAGMA foreign_keys = OFF")
         connection.execute("BEGIN")
-        for table, edits in task.init.items():
-            _apply(connection, base.state, task, table, edits)
+        for edit in edits_of(task, base.state):
+            _apply(connection, task, edit)
         connection.execute("COMMIT")
         _check_references(connection, _Blame(None, task=task.uid, field="init"))
         return SqliteImage(connection.serialize(), like=base)
@@ -149,63 +148,17 @@ def _check_references(connection: sqlite3.Connection, blame: _Blame) -> None:
         raise blame(f"a row of {table} refers to a row of {parent} that is not there", shown)
 
 
-def _apply(
-    connection: sqlite3.Connection, state: DatabaseState, task: Task, table: str, edits: TableEdits
-) -> None:
-    info = state.tables.get(table)
-    if info is None:
+def _apply(connection: sqlite3.Connection, task: Task, edit: Edit) -> None:
+    try:
+        count = connection.execute(edit.sql, edit.parameters).rowcount
+    except sqlite3.Error as error:
         raise InputError(
-            f"no such table; the domain has {', '.join(sorted(state.tables))}",
+            f"the database refuses it: {error}", task=task.uid, field=edit.field, value=edit.shown
+        ) from error
+    if edit.one and count != 1:
+        raise InputError(
+            "no such row in the seed; mend the key",
             task=task.uid,
-            field=f"init.{table}",
+            field=f"{edit.field}.key",
+            value=edit.shown,
         )
-
-    def run(field: str, sql: str, values: Mapping[str, Any], *more: Any) -> int:
-        for column in values:
-            if column not in info.columns:
-                raise InputError(
-                    f"table {table} has no such column; it has {', '.join(info.columns)}",
-                    task=task.uid,
-                    field=f"{field}.{column}",
-                )
-        try:
-            return connection.execute(sql, [*values.values(), *more]).rowcount
-        except sqlite3.Error as error:
-            raise InputError(
-                f"the database refuses it: {error}", task=task.uid, field=field, value=dict(values)
-            ) from error
-
-    for index, row in enumerate(edits.insert):
-        names = ", ".join(f'"{name}"' for name in row)
-        marks = ", ".join("?" for _ in row)
-        run(
-            f"init.{table}.insert.{index}",
-            f'INSERT INTO "{table}" ({names}) VALUES ({marks})',
-            row,
-        )
-    for kind in ("update", "delete"):
-        for index, edit in enumerate(getattr(edits, kind)):
-            field = f"init.{table}.{kind}.{index}"
-            key: Mapping[str, Any] = edit.key
-            if set(key) != set(info.key):
-                raise InputError(
-                    f"the key of {table} is ({', '.join(info.key)}); give exactly these columns",
-                    task=task.uid,
-                    field=f"{field}.key",
-                    value=dict(key),
-                )
-            where = " AND ".join(f'"{name}" = ?' for name in key)
-            if kind == "update":
-                sets = ", ".join(f'"{name}" = ?' for name in edit.set)
-                count = run(
-                    field, f'UPDATE "{table}" SET {sets} WHERE {where}', edit.set, *key.values()
-                )
-            else:
-                count = run(field, f'DELETE FROM "{table}" WHERE {where}', key)
-            if count != 1:
-                raise InputError(
-                    "no such row in the seed; mend the key",
-                    task=task.uid,
-                    field=f"{field}.key",
-                    value=dict(key),
-                )

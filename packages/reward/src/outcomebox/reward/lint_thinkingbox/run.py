@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import resource
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
 
 import anyio
 
@@ -20,7 +18,7 @@ from outcomebox.reward.lint_thinkingbox.reorder import Orders, orders_of
 from outcomebox.reward.lint_thinkingbox.replays import NotLinted, Replays
 from outcomebox.reward.lint_thinkingbox.settings import Linted, LintSettings, Observer, Progress
 from outcomebox.reward.thinkingbox.grader import check_grader
-from outcomebox.reward.thinkingbox.replaying import Replaying
+from outcomebox.reward.thinkingbox.replaying import Replaying, check_servers, cpu_s
 from outcomebox.sandbox import InputError, ServerSpec, sandbox
 from outcomebox.sandbox.clock import faketime_library
 from outcomebox.sandbox.thinkingbox import ThinkingBoxTask
@@ -40,14 +38,14 @@ async def lint_thinkingbox(settings: LintSettings, observe: Observer) -> Linted:
         InputError: There is no task, or one needs a server that is not configured.
         SessionOpenError: A server cannot be started.
     """
-    started, cpu = time.monotonic(), _cpu_s()
+    started, cpu = time.monotonic(), cpu_s()
     tasks = [task for task in settings.tasks if not task.tags.skip]
     if not tasks:
         raise InputError(
             "there is nothing to lint: no task was selected, or all are tagged skip",
             field="selector",
         )
-    _check_servers(tasks, settings.specs)
+    check_servers(tasks, settings.specs)
     async with (
         sandbox(search_url=settings.search_url) as box,
         check_grader(box, ahead=settings.concurrency) as grader,
@@ -74,7 +72,7 @@ async def lint_thinkingbox(settings: LintSettings, observe: Observer) -> Linted:
         replays=work.progress.replays,
         skipped=tuple(task.uid for task in settings.tasks if task.tags.skip),
         wall_s=time.monotonic() - started,
-        cpu_s=_cpu_s() - cpu,
+        cpu_s=cpu_s() - cpu,
     )
 
 
@@ -198,24 +196,3 @@ def _clocks(
         for name, spec in first.items()
     }
     return first, second
-
-
-def _check_servers(tasks: Sequence[ThinkingBoxTask], specs: Mapping[str, ServerSpec]) -> None:
-    for task in tasks:
-        for server in task.servers:
-            if server not in specs:
-                raise InputError(
-                    f"needs the tool server {server}, which servers.yaml does not have; it has "
-                    f"{', '.join(specs)}",
-                    task=task.uid,
-                    field="world_state",
-                    value=server,
-                )
-
-
-def _cpu_s() -> float:
-    """Seconds of CPU of this process and of all it has waited for."""
-    told: list[Any] = [
-        resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    ]
-    return float(sum(each.ru_utime + each.ru_stime for each in told))

@@ -6,6 +6,7 @@ servers tell their effects, and the task's own check judges them, as it would ju
 
 from __future__ import annotations
 
+import resource
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -293,3 +294,28 @@ def _exchange(call: GoldenCall, answer: str, number: str) -> dict[str, Any]:
         "tool_call": {**asked, "arguments": dict(call.arguments)},
         "tool_response": {**told, "content": answer},
     }
+
+
+def check_servers(tasks: Sequence[ThinkingBoxTask], specs: Mapping[str, ServerSpec]) -> None:
+    """See that every server that some tasks need is configured.
+
+    Raises:
+        InputError: One is not.
+    """
+    for task in tasks:
+        for server in task.servers:
+            if server not in specs:
+                raise InputError(
+                    f"needs the tool server {server}, which servers.yaml does not have; it has "
+                    f"{', '.join(specs)}",
+                    task=task.uid,
+                    field="world_state",
+                    value=server,
+                )
+
+
+def cpu_s() -> float:
+    """Seconds of CPU of this process and of all it has waited for."""
+    own = resource.getrusage(resource.RUSAGE_SELF)
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
