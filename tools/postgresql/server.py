@@ -107,21 +107,23 @@ def _sweep(parent: Path) -> None:
     """Remove the folders of servers that are gone: what a run that was killed has left."""
     for folder in parent.glob(f"{_PREFIX}*"):
         try:
-            gone = not _lives(int((folder / _PID).read_text(encoding="utf-8")))
+            gone = not lives(int((folder / _PID).read_text(encoding="utf-8")))
         except (OSError, ValueError):
             continue  # being made, being removed, or somebody else's
         if gone:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _lives(pid: int) -> bool:
+def lives(pid: int) -> bool:
+    """Whether a process runs; a dead one that nobody has waited for does not."""
     try:
         os.kill(pid, 0)
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
     except ProcessLookupError:
         return False
-    stat = Path(f"/proc/{pid}/stat")
-    # A dead process that nobody has waited for is still there.
-    return not stat.exists() or stat.read_text(encoding="utf-8").rsplit(") ", 1)[1][0] != "Z"
+    except FileNotFoundError:  # gone since, or a system without /proc
+        return not Path("/proc/self/stat").exists()
+    return stat.rsplit(") ", 1)[1][0] != "Z"
 
 
 def start(folder: Path, *, outlive: bool = False) -> Server:
@@ -201,7 +203,7 @@ def stop_folder(folder: Path) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGQUIT)
     deadline = time.monotonic() + _STOPS_WITHIN_S
-    while _lives(pid) and time.monotonic() < deadline:
+    while lives(pid) and time.monotonic() < deadline:
         time.sleep(0.05)
     shutil.rmtree(folder)
 

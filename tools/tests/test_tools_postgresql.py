@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from tools.postgresql.programs import NoServerError, find
-from tools.postgresql.server import stop_folder, throwaway
+from tools.postgresql.server import lives, stop_folder, throwaway
 from tools.tree import ROOT
 
 
@@ -83,7 +82,7 @@ def test_however_the_command_ends_the_server_does_too(number: signal.Signals) ->
     process.send_signal(number)
     process.wait()
     deadline = time.monotonic() + 30
-    while _lives(pid):
+    while lives(pid):
         assert time.monotonic() < deadline, "the server goes on"
         time.sleep(0.05)
     if number == signal.SIGKILL:
@@ -98,16 +97,6 @@ def test_a_server_is_gone_with_its_context(tmp_path: Path) -> None:
     with throwaway() as server:
         assert server.process.poll() is None
         pid = server.process.pid
-    assert not _lives(pid)
+    assert not lives(pid)
     with pytest.raises(NoServerError, match="holds no running server"):
         stop_folder(tmp_path)
-
-
-def _lives(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    stat = Path(f"/proc/{pid}/stat")
-    # Nobody may have waited for it yet.
-    return not stat.exists() or stat.read_text(encoding="utf-8").rsplit(") ", 1)[1][0] != "Z"

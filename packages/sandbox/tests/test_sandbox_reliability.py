@@ -24,6 +24,7 @@ from outcomebox.sandbox import (
     sandbox,
 )
 from outcomebox.sandbox.clock import faketime_library
+from process_states import alive
 from server_kinds import ask, kind, live
 
 pytestmark = pytest.mark.anyio
@@ -190,7 +191,7 @@ async def test_a_dead_supervisor_ends_its_sessions_and_is_named(spec: ServerSpec
             os.kill(box.supervisors[0], signal.SIGKILL)
             with pytest.raises(ServerDied):
                 await ask(connection, "hang")
-            assert await settled(lambda: not _alive(pid))
+            assert await settled(lambda: not alive(pid))
         with pytest.raises(SessionOpenError, match="supervisor"):
             async with live(box, spec):
                 pass
@@ -219,13 +220,6 @@ anyio.run(main)
 """
 
 
-def _alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
-
-
 @pytest.mark.parametrize("mode", MODES)
 def test_a_client_killed_in_a_call_leaves_no_process_and_no_file(mode: str, tmp_path: Path) -> None:
     marker = tmp_path / "beat"
@@ -234,7 +228,7 @@ def test_a_client_killed_in_a_call_leaves_no_process_and_no_file(mode: str, tmp_
     client = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert client.stdout is not None
     server, supervisor, root = client.stdout.readline().split()
-    assert _alive(int(server))
+    assert alive(int(server))
     # Its clock's own, where it has one: other tests have theirs at the same time.
     environment = Path(f"/proc/{supervisor}/environ").read_bytes().decode().split("\0")
     clocks = [line.rpartition("/")[2] for line in environment if line.startswith("FAKETIME_SHARED")]
@@ -245,7 +239,7 @@ def test_a_client_killed_in_a_call_leaves_no_process_and_no_file(mode: str, tmp_
     deadline = time.monotonic() + 30
 
     def left() -> list[object]:
-        pids = [pid for pid in (int(server), int(supervisor)) if _alive(pid)]
+        pids = [pid for pid in (int(server), int(supervisor)) if alive(pid)]
         shared = [path for clock in clocks for path in Path("/dev/shm").glob(f"*{clock}")]  # noqa: S108
         # Not rglob, which does not bear that folders vanish while it looks.
         names = [name for _, *found in os.walk(root) for each in found for name in each]

@@ -27,6 +27,7 @@ from outcomebox.sandbox import (
     sandbox,
     start_domains,
 )
+from process_states import alive
 from shelf_domain import FOLDER, shelf_box, shelf_session
 
 pytestmark = pytest.mark.anyio
@@ -43,15 +44,6 @@ async def box() -> AsyncIterator[Sandbox]:
     """One sandbox for the tests that do not look at its end."""
     async with shelf_box() as box:
         yield box
-
-
-def alive(pid: int | None) -> bool:
-    """Whether a process is there and not a zombie."""
-    assert pid is not None
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 async def test_a_session_writes_its_own_database_and_the_changes_are_read_back(
