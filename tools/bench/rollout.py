@@ -28,6 +28,7 @@ from typing import Any
 
 import anyio
 import httpx
+from stamina.instrumentation import set_on_retry_hooks
 
 from outcomebox.reward.rows import read_rows
 from outcomebox.rollout.digest import digest
@@ -58,6 +59,7 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=0.2)
     parser.add_argument("--concurrency", type=int, default=16)
     given = parser.parse_args()
+    set_on_retry_hooks([])  # counted in the rows
     if given.part == "cost":
         found = anyio.run(cost, given.episodes or 100)
     elif given.part == "flight":
@@ -73,7 +75,8 @@ async def endpoint(*flags: str, port: str = "0") -> AsyncIterator[str]:
     with tempfile.TemporaryDirectory() as folder:
         told = Path(folder) / "address"
         command = [sys.executable, "-m", "outcomebox.rollout.commands.app", "stand-in"]
-        command += ["--port", port, "--address-file", str(told), *flags]
+        # An end of its own, should this process be killed before it can end it.
+        command += ["--port", port, "--address-file", str(told), "--seconds", "7200", *flags]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         process = subprocess.Popen(  # noqa: ASYNC220 -- it starts once
             command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -89,10 +92,10 @@ async def endpoint(*flags: str, port: str = "0") -> AsyncIterator[str]:
             process.wait()
 
 
-def spec(address: str, **options: str) -> RunSpec:
+def spec(address: str, limit: int | None = None, **options: str) -> RunSpec:
     """A run against the endpoint."""
     given = {"base_url": address, "model": "stand-in", **options}
-    return RunSpec(tasks=TASKS, policy="openai", policy_options=given)
+    return RunSpec(tasks=TASKS, policy="openai", policy_options=given, limit_tasks=limit)
 
 
 async def cost(episodes: int) -> dict[str, Any]:
@@ -216,7 +219,7 @@ async def _run(
 ) -> list[Mapping[str, Any]]:
     """All rows of a run of so many episodes."""
     options = {"stream": stream, "timeout_s": "20"}
-    async with spec(address, **options).open() as worker:
+    async with spec(address, episodes, **options).open() as worker:
         attempts = -(-episodes // len(worker.tasks.tasks))
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"{part}.jsonl"
@@ -225,7 +228,8 @@ async def _run(
                     LocalExecutor(worker, concurrency),
                     make_plan(worker.tasks, attempts, store),
                     store,
-                    bounds=Bounds(concurrency=concurrency),
+                    # What is refused here is drawn, and slowing down makes it no rarer.
+                    bounds=Bounds(concurrency=concurrency, min_concurrency=concurrency),
                     check=_up,
                 )
             return list(read_rows(path))

@@ -1,7 +1,7 @@
 """A Ray cluster on the loopback, for as long as its standard input is open; runs where Ray is.
 
-A head without CPUs, and two nodes of one CPU each. It prints one line of JSON: the address, and
-the process ids of the nodes' raylets. A line ``add`` adds a node; each line is answered by one.
+A head without CPUs, and two nodes of one CPU each. It prints one line of JSON with the address. A
+line ``lose`` kills the last node, ``add`` adds one; each is answered by a line.
 """
 
 from __future__ import annotations
@@ -24,12 +24,17 @@ def main() -> None:
     try:
         cluster.add_node(num_cpus=0, include_dashboard=False, no_monitor=True, **shared)
         nodes = [cluster.add_node(num_cpus=1, **shared) for _ in range(2)]
-        raylets = [node.all_processes["raylet"][0].process.pid for node in nodes]
-        _say({"address": cluster.address, "raylets": raylets})
-        for order in sys.stdin:
-            node = cluster.add_node(num_cpus=1, **shared)
-            pid = node.all_processes["raylet"][0].process.pid
-            _say({"done": order.strip(), "raylet": pid})
+        _say({"address": cluster.address})
+        for line in sys.stdin:
+            order = line.strip()
+            if order == "lose":
+                raylet = nodes.pop().all_processes["raylet"][0].process
+                raylet.kill()
+                # Its workers see that it is gone once it is no zombie.
+                raylet.wait()
+            else:
+                nodes.append(cluster.add_node(num_cpus=1, **shared))
+            _say({"done": order})
     finally:
         cluster.shutdown()
 

@@ -42,7 +42,6 @@ class Nodes:
         env: Environment of all its processes.
         process: The cluster; its end is the end of it all.
         address: Of the head.
-        raylets: Process ids of the nodes.
     """
 
     python: Path
@@ -50,7 +49,6 @@ class Nodes:
     env: dict[str, str]
     process: subprocess.Popen[str]
     address: str
-    raylets: list[int]
 
     def start(
         self, out: Path, *arguments: str, env: dict[str, str] | None = None
@@ -102,13 +100,13 @@ class Nodes:
         with suppress(ProcessLookupError):
             os.kill(pid, number)
 
-    def add(self) -> None:
-        """Another node, where one was lost."""
+    def order(self, what: str) -> None:
+        """``lose`` a node, or ``add`` one."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        self.process.stdin.write("add\n")
+        self.process.stdin.write(f"{what}\n")
         self.process.stdin.flush()
-        self.raylets.append(json.loads(self.process.stdout.readline())["raylet"])
+        assert json.loads(self.process.stdout.readline()) == {"done": what}
 
     def left(self) -> list[str]:
         """Processes and temporary files of sessions and workers."""
@@ -142,7 +140,7 @@ def two_nodes() -> Iterator[Nodes]:
         try:
             assert process.stdout is not None
             told = json.loads(process.stdout.readline())
-            yield Nodes(python, folder, env, process, told["address"], told["raylets"])
+            yield Nodes(python, folder, env, process, told["address"])
         finally:
             assert process.stdin is not None
             process.stdin.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -13,7 +14,8 @@ from outcomebox.rollout.standin.chaos import ANY, STREAMED, WHOLE
 from standin_runs import Desk, Key, desk, found, outcomes
 
 pytestmark = pytest.mark.anyio
-TASKS = 16
+HEAVY = os.environ.get("OUTCOMEBOX_HEAVY") == "1"
+TASKS, ATTEMPTS = (40, 2) if HEAVY else (16, 1)
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +43,7 @@ async def shop() -> AsyncIterator[Desk]:
 async def clean(shop: Desk) -> dict[Key, dict[str, Any]]:
     """What a quiet endpoint gives."""
     async with standin(shop.known) as quiet:
-        return await shop.against(quiet)
+        return await shop.against(quiet, attempts=ATTEMPTS)
 
 
 def wild(rate: float, *, most: int = 3) -> Chaos:
@@ -52,11 +54,11 @@ def wild(rate: float, *, most: int = 3) -> Chaos:
 async def test_what_is_found_is_what_a_quiet_endpoint_gives(
     shop: Desk, clean: dict[Key, dict[str, Any]]
 ) -> None:
-    assert len(clean) == TASKS
+    assert len(clean) == TASKS * ATTEMPTS
     assert set(outcomes(clean).values()) == {"passed", "failed"}
     for stream, of_its_own in (("false", WHOLE), ("true", STREAMED)):
         async with standin(shop.known, wild(0.5)) as broken:
-            rows = await shop.against(broken, stream=stream)
+            rows = await shop.against(broken, attempts=ATTEMPTS, stream=stream)
             assert set(broken.luck.injected) == {*ANY, *of_its_own}
         assert found(rows) == found(clean)
         retries = sum(row["traffic"]["policy"]["retries"] for row in rows.values())
@@ -68,7 +70,7 @@ async def test_requests_that_never_get_through_are_no_failures_of_the_model(
 ) -> None:
     # Requests are hit more often than they are sent again, so that whole tries break.
     async with standin(shop.known, wild(0.75, most=8)) as broken:
-        rows = await shop.against(broken)
+        rows = await shop.against(broken, attempts=ATTEMPTS)
     told = outcomes(rows)
     expected = outcomes(clean)
     assert set(told) == set(expected)

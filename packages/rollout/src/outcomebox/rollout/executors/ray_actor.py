@@ -43,6 +43,13 @@ def worker_class() -> type[Any]:
                 about["versions"].update(package_versions())
             return about
 
+        async def node(self) -> str:
+            """Ray's name of the node."""
+            import importlib  # noqa: PLC0415 -- as above
+
+            context = importlib.import_module("ray").get_runtime_context()
+            return str(context.get_node_id())
+
         async def start(
             self, plain: Any, variables: Any, secrets: Any, check: bool
         ) -> dict[str, Any]:
@@ -107,3 +114,23 @@ def worker_class() -> type[Any]:
                 await self.keeper
 
     return OutcomeboxWorker
+
+
+def end_process(pid: int, name: str) -> bool:
+    """Kill a worker's process, on its node: Ray asks a process to end, and one that hangs does not.
+
+    Args:
+        pid: The process.
+        name: What its command line must begin with, for the number may be another's by now.
+    """
+    import os  # noqa: PLC0415 -- travels by its code
+    import signal  # noqa: PLC0415 -- as above
+    from pathlib import Path  # noqa: PLC0415 -- as above
+
+    try:
+        if not Path(f"/proc/{pid}/cmdline").read_bytes().startswith(name.encode()):
+            return False
+        os.kill(pid, signal.SIGKILL)
+    except OSError:
+        return False
+    return True

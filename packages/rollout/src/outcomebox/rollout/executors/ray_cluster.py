@@ -34,7 +34,7 @@ def load_ray() -> Any:
     try:
         # By name: it is an extra, and of no use to whoever runs episodes on one machine.
         ray = importlib.import_module("ray")
-        importlib.import_module("ray.exceptions")
+        importlib.import_module("ray.util.scheduling_strategies")
     except ImportError as error:
         raise InputError(
             f"needs Ray ({error}): pip install 'outcomebox-rollout[ray]'",

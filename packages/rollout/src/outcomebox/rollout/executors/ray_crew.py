@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import platform
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +14,7 @@ import anyio.abc
 
 from outcomebox.reward.secrets import redact
 from outcomebox.rollout.executors.base import Job, Tried, WorkerLost
-from outcomebox.rollout.executors.ray_actor import worker_class
+from outcomebox.rollout.executors.ray_actor import end_process, worker_class
 from outcomebox.rollout.executors.ray_options import RayOptions
 from outcomebox.rollout.record import package_versions
 from outcomebox.sandbox import InputError
@@ -32,6 +33,25 @@ class _Lost(Exception):
     """An actor is gone, or is of no use."""
 
 
+async def _or_lost(answer: Coroutine[Any, Any, Any], member: Member) -> Any:
+    """An answer, for as long as its worker is not lost: one that hangs never gives it.
+
+    Raises:
+        _Lost: It is.
+    """
+    asked = asyncio.ensure_future(answer)
+    lost = asyncio.ensure_future(member.lost.wait())
+    try:
+        await asyncio.wait({asked, lost}, return_when=asyncio.FIRST_COMPLETED)
+        if not asked.done():
+            raise _Lost(member.reason)
+        return asked.result()
+    finally:
+        for task in (asked, lost):
+            task.cancel()
+        await asyncio.gather(asked, lost, return_exceptions=True)
+
+
 @dataclass(eq=False)
 class Member:
     """A worker that takes jobs.
@@ -39,6 +59,8 @@ class Member:
     Attributes:
         actor: Its handle.
         place: Where it runs, for people.
+        pid: Its process id there.
+        node: Ray's name of its node.
         free: Jobs that it can still take.
         lost: Set once it is gone.
         reason: Why.
@@ -46,6 +68,8 @@ class Member:
 
     actor: Any
     place: str
+    pid: int
+    node: str
     free: int
     lost: anyio.Event = field(default_factory=anyio.Event)
     reason: str = ""
@@ -113,7 +137,7 @@ class Crew:
         member = await self._take()
         try:
             answer = self._ask(member.actor.attempt, job.uid, job.repetition, job.attempt)
-            tried: Tried = await answer
+            tried: Tried = await _or_lost(answer, member)
         except _Lost as lost:
             member.lose(str(lost))
             raise WorkerLost(f"the worker on {member.place} was lost: {lost}") from lost
@@ -164,8 +188,13 @@ class Crew:
         generation = 0
         while self._failure is None:
             actor = self._kind.remote()
+            member: Member | None = None
             try:
-                member = await self._bring_up(actor, check=generation == 0)
+                about = await self._ask(actor.about)
+                node: str = await self._ask(actor.node)
+                place = f"{about['node']} (process {about['pid']})"
+                member = Member(actor, place, about["pid"], node, self.slots)
+                await self._bring_up(member, about, check=generation == 0)
                 async with self._changed:
                     self._members.append(member)
                     self._changed.notify_all()
@@ -180,13 +209,11 @@ class Crew:
                 await self._fail(error)
             finally:
                 with anyio.CancelScope(shield=True):
-                    await self._end(actor)
+                    await self._end(actor, member)
             generation += 1
             await anyio.sleep(min(_LONGEST_WAIT_S, 0.5 * 2 ** max(0, self._lost_in_a_row - 1)))
 
-    async def _bring_up(self, actor: Any, *, check: bool) -> Member:
-        about = await self._ask(actor.about)
-        place = f"{about['node']} (process {about['pid']})"
+    async def _bring_up(self, member: Member, about: Mapping[str, Any], *, check: bool) -> None:
         if about["missing"]:
             raise InputError(
                 f"the node {about['node']} lacks our packages ({about['missing']}): install "
@@ -201,18 +228,22 @@ class Crew:
                     "install the same on all machines, for every row names them",
                     field="executor",
                 )
-        answer = await self._ask(actor.start, *self._given, check)
+        try:
+            with anyio.fail_after(self._options.wait_s):
+                answer = await self._ask(member.actor.start, *self._given, check)
+        except TimeoutError:
+            member.lose(f"not ready after {self._options.wait_s:g} s")
+            raise _Lost(f"{member.place}: {member.reason}") from None
         if "wrong" in answer:
             raise InputError(f"on the node {about['node']}: {answer['wrong']}", field="executor")
         if "broken" in answer:
-            raise _Lost(f"{place}: {answer['broken']}")
+            raise _Lost(f"{member.place}: {answer['broken']}")
         if answer["tasks"] != self._tasks:
             raise InputError(
                 f"the node {about['node']} has other tasks, or other tool servers, than this "
                 "machine: bring both to the same state",
                 field="executor",
             )
-        return Member(actor, place, self.slots)
 
     async def _watch(self, member: Member) -> None:
         """Until it is lost: gone, or without an answer for too long."""
@@ -231,14 +262,35 @@ class Crew:
                 if not alive:
                     member.lose("its sandbox ended")
 
-    async def _end(self, actor: Any) -> None:
-        """Close its sandbox, then end its process; the second alone does for one that hangs."""
-        with anyio.move_on_after(CLOSE_S if self._failure is None else BEAT_S):
-            try:
-                await self._ask(actor.close)
-            except _Lost as lost:
-                logger.debug("closing a worker: %s", lost)
+    async def _end(self, actor: Any, member: Member | None) -> None:
+        """Close its sandbox, then end its process; the second alone does for one that is lost."""
+        if member is not None and not member.lost.is_set():
+            with anyio.move_on_after(CLOSE_S) as scope:
+                try:
+                    await self._ask(actor.close)
+                except _Lost as lost:
+                    logger.debug("closing a worker: %s", lost)
+            if scope.cancelled_caught:
+                member.lose(f"did not close in {CLOSE_S:g} s")
         self._ray.kill(actor, no_restart=True)
+        if member is not None and member.lost.is_set():
+            await self._end_process(member)
+
+    async def _end_process(self, member: Member) -> None:
+        """Kill the process of a worker that may hang, from its own node."""
+        affinity = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy
+        task = self._ray.remote(
+            num_cpus=0,
+            max_retries=0,
+            scheduling_strategy=affinity(node_id=member.node, soft=False),
+        )(end_process)
+        with anyio.move_on_after(CLOSE_S):
+            try:
+                ended = await self._ask(task, member.pid, f"ray::{worker_class().__name__}")
+                logger.debug("%s: process ended: %s", member.place, ended)
+            except (_Lost, InputError) as lost:
+                # The node is gone, and its processes with it.
+                logger.debug("%s: %s", member.place, lost)
 
     async def _note_lost(self, message: str) -> None:
         self._lost_in_a_row += 1
