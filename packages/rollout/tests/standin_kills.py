@@ -149,7 +149,8 @@ class Ground:
     def _start(self, part: str, arguments: list[str]) -> subprocess.Popen[bytes]:
         environment = {
             **os.environ,
-            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+            # Made absolute: the processes begin in another folder.
+            "PYTHONPATH": os.pathsep.join(str(Path(path).resolve()) for path in sys.path if path),
             "TMPDIR": str(self.temporary),
             _MARK: f"{part}:{self.folder}",
         }
