@@ -21,7 +21,7 @@ import anyio
 from mcp import ClientSession, StdioServerParameters, stdio_client
 
 from outcomebox.interpret import interpret, render
-from outcomebox.rollout.episode import judged
+from outcomebox.rollout.stages.native import judged
 from outcomebox.sandbox import (
     Sandbox,
     Session,

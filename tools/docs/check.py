@@ -4,7 +4,7 @@ Usage: ``python3 -m tools.docs.check [--run]``
 
 A link is checked with its heading (``page.md#heading``). With ``--run``, the lines that start with
 ``$`` in blocks fenced as ``console run`` are run too, with bash, a page's blocks in order in one
-throw-away copy of the repository, so that they may write what they like.
+throw-away copy of the repository, so that they may write what they like, two pages at a time.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ import argparse
 import re
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -34,13 +36,17 @@ def main() -> int:
     for problem in problems:
         print(problem)
     print(f"{len(pages)} pages, {len(problems)} broken links")
-    failed = bool(problems)
-    if options.run:
-        for page in pages:
-            commands = list(marked_commands((ROOT / page).read_text(encoding="utf-8")))
-            if commands and not run_commands(page, commands):
-                failed = True
-    return int(failed)
+    if not options.run:
+        return int(bool(problems))
+    marked = {page: list(marked_commands((ROOT / page).read_text("utf-8"))) for page in pages}
+    jobs = [(page, commands) for page, commands in marked.items() if commands]
+    if not jobs:
+        print("no page has a command to run")
+        return 1
+    # Pants without its daemon, which most commands start, keeps one core busy.
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        succeeded = list(pool.map(lambda job: run_commands(*job), jobs))
+    return int(bool(problems) or not all(succeeded))
 
 
 def blocks(text: str) -> Iterator[tuple[str | None, int, str]]:
@@ -95,22 +101,34 @@ def headings(file: Path) -> set[str]:
     return {title.replace(" ", "-") for title in words}
 
 
-def run_commands(page: Path, commands: list[str]) -> bool:
-    """Runs a page's commands in a copy of the repository; returns whether all succeeded."""
-    with throwaway_copy() as folder:
-        for command in commands:
-            print(f"{page}$ {command}", flush=True)
-            started = time.monotonic()
-            status = subprocess.run(
-                ["bash", "-euo", "pipefail", "-c", command],
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                check=False,
-            ).returncode
-            print(f"{page}: exit {status} after {time.monotonic() - started:.0f} s", flush=True)
-            if status:
-                return False
-    return True
+def run_commands(page: Path, commands: list[str], root: Path = ROOT) -> bool:
+    """Runs a page's commands in a copy of the repository; returns whether all succeeded.
+
+    What they print is told when the page is done, in one piece.
+    """
+    with tempfile.TemporaryFile() as output:
+        status = 0
+        with throwaway_copy(root) as folder:
+            for command in commands:
+                output.write(f"{page}$ {command}\n".encode())
+                output.flush()
+                started = time.monotonic()
+                status = subprocess.run(
+                    ["bash", "-euo", "pipefail", "-c", command],
+                    cwd=folder,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    check=False,
+                ).returncode
+                took = time.monotonic() - started
+                output.seek(0, 2)
+                output.write(f"{page}: exit {status} after {took:.0f} s\n".encode())
+                if status:
+                    break
+        output.seek(0)
+        print(output.read().decode(errors="replace"), end="", flush=True)
+    return status == 0
 
 
 if __name__ == "__main__":

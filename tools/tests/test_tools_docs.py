@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tools.docs.check import broken_links, marked_commands
+from tools.docs.check import broken_links, marked_commands, run_commands
 
 
 @pytest.mark.parametrize(
@@ -48,3 +49,26 @@ $ three
 ```
 """
     assert list(marked_commands(page)) == ["one --flag \\\n    more", "two"]
+
+
+def test_commands_run_in_a_copy_until_one_fails(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
+    (tmp_path / "given").write_text("what it holds\n", encoding="utf-8")
+    page = Path("page.md")
+    assert run_commands(page, ["cat given >made", "cat made"], tmp_path)
+    assert _told(capfd) == [
+        "page.md$ cat given >made",
+        "page.md: exit 0",
+        "page.md$ cat made",
+        "what it holds",
+        "page.md: exit 0",
+    ]
+    assert not run_commands(page, ["false", "touch never"], tmp_path)
+    assert _told(capfd) == ["page.md$ false", "page.md: exit 1"]
+    assert not (tmp_path / "made").exists()
+
+
+def _told(capfd: pytest.CaptureFixture[str]) -> list[str]:
+    return [line.partition(" after ")[0] for line in capfd.readouterr().out.splitlines()]

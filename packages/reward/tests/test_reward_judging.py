@@ -101,7 +101,7 @@ async def test_a_busy_endpoint_is_asked_again(stub: StubEndpoint, faults: list[i
         (Scripted("boom", 500), "HTTP 500: boom"),
         (Scripted("not you", 401), "HTTP 401"),
         (Scripted("too long", 400), "HTTP 400: too long"),
-        (Scripted("no json"), "not a chat completion"),
+        (Scripted("no json"), "is not JSON: 'no json'"),
         (Scripted({"choices": []}), "not a chat completion"),
         (Scripted({"choices": [{"message": "yes"}]}), "not a chat completion"),
         (completion('{"reason": "r", "answer": "yes"}', finish="content_filter"), "filter"),
@@ -111,12 +111,12 @@ async def test_a_busy_endpoint_is_asked_again(stub: StubEndpoint, faults: list[i
         (completion(""), "with nothing"),
         (completion(" \n"), "with nothing"),
         (completion(None), "with nothing"),
-        (completion([{"type": "text", "text": "yes"}]), "with nothing"),
+        (completion([{"type": "text", "text": "yes"}]), "not one JSON object"),
         (completion(None, tool_calls=[{"function": {"name": "yes", "arguments": ""}}]), "nothing"),
         (completion("Yes"), "unreadable after 3 tries: it is not one JSON object"),
         (completion('{"reason": "r", "answer": "yes", "sure": 1}'), "its keys are not"),
         (completion('```json\n{"reason": "r", "answer": "yes"}\n```'), "not one JSON object"),
-        (Scripted("late", after_s=0.5), "ReadTimeout"),
+        (Scripted("late", after_s=0.5), "no whole answer within 0.1 s"),
     ],
 )
 async def test_what_is_no_answer_is_an_error_and_never_a_no(
@@ -333,12 +333,14 @@ async def test_a_busy_endpoint_says_when_to_ask_again(
         slept.append(seconds)
 
     monkeypatch.setattr("stamina._core._smart_sleep", sleep)
-    endpoint = ChatEndpoint(stub.url, "m", attempts=5)
     for after in ("7", "0.5", "9999", "-1", "Fri, 31 Dec 1999 23:59:59 GMT"):
+        endpoint = ChatEndpoint(stub.url, "m", attempts=5)
         stub.script = [Scripted("busy", 429, {"Retry-After": after}), YES]
         await endpoint.chat([{"role": "user", "content": "hi"}])
+        await endpoint.aclose()
     assert slept[:3] == [7.0, 0.5, 60.0]
     assert all(0 < seconds <= 20 for seconds in slept[3:])
+    endpoint = ChatEndpoint(stub.url, "m", attempts=5)
     stub.script = [Scripted("busy", 503)]
     with pytest.raises(ChatError, match="HTTP 503") as caught:
         await endpoint.chat([{"role": "user", "content": "hi"}])

@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from outcomebox.rollout.episode import judged
+from outcomebox.rollout.stages.native import judged
 from outcomebox.sandbox import (
     BUNDLED,
     NO_CHANGE,

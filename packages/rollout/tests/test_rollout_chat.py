@@ -11,9 +11,12 @@ from typing import Any, ClassVar
 import pytest
 import stamina
 
+from outcomebox.interpret import Toolbox
 from outcomebox.rollout import PolicyError, make_policy, make_user
-from outcomebox.rollout.policies.openai import to_api
+from outcomebox.rollout.policies.api import to_api
 from outcomebox.rollout.policy import EpisodeContext
+from outcomebox.rollout.stage import UserBrief
+from outcomebox.rollout.turns import read_turn
 from outcomebox.sandbox import InputError, ToolSpec
 from scripted_policy import MOVE, shelf_task
 
@@ -120,9 +123,37 @@ async def test_a_structured_answer_and_what_was_asked(
     assert asked["tools"][0]["function"]["name"] == "move_box"
     assert len(Endpoint.asked) == 3
     assert Endpoint.keys[-1] == "Bearer sk-test"
-    described = make_policy("openai", {"base_url": "http://u:p@h/v1?k=1", "model": "m"}).describe()
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://u:p@h/v1?k=1")
+    described = make_policy("openai", {"model": "m"}).describe()
     assert "sk-test" not in json.dumps(described)
     assert described["base_url"] == "http://h/v1"
+
+
+async def test_a_call_id_that_the_episode_has_had_is_made_anew(url: str) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "move_box", "arguments": "{}"}}
+    Endpoint.script = [chat({"content": None, "tool_calls": [call, call]}, "tool_calls")]
+    policy = make_policy("openai", {"base_url": url, "model": "m"})
+    episode = policy.start(CONTEXT)
+    turns = [await episode.complete([{"role": "user", "content": "hi"}]) for _ in range(2)]
+    await policy.aclose()
+    ids = []
+    for number, completion in enumerate(turns):
+        turn = read_turn(completion, Toolbox([]), turn=number, format="qwen3_xml", profile="strict")
+        ids += [each.id for each in turn.calls]
+    assert ids == ["c1", "call_0_1", "call_1_0", "call_1_1"]
+
+
+async def test_a_full_context_is_the_agent_s_own_end(url: str) -> None:
+    Endpoint.script = [(400, "This model's maximum context length is 64 tokens.")]
+    completion = await ask(url)
+    assert (completion.finish_reason, completion.structured) == ("length", ())
+
+
+async def test_arguments_that_are_nested_too_deep_are_the_agent_s_fault(url: str) -> None:
+    deep = {"name": "move_box", "arguments": "[" * 200_000}
+    Endpoint.script = [chat({"content": None, "tool_calls": [{"id": "c", "function": deep}]})]
+    turn = read_turn(await ask(url), Toolbox([]), turn=0, format="qwen3_xml", profile="strict")
+    assert [(each.status, each.executable) for each in turn.calls] == [("malformed", False)]
 
 
 async def test_raw_content_is_left_for_the_interpreter(url: str) -> None:
@@ -140,7 +171,7 @@ async def test_raw_content_is_left_for_the_interpreter(url: str) -> None:
     [
         ((500, "boom"), "HTTP 500: boom"),
         ((400, "bad request"), "HTTP 400: bad request"),
-        ((200, "no json"), "not a chat completion"),
+        ((200, "no json"), "is not JSON"),
         ((200, {"choices": []}), "not a chat completion"),
         (chat({"content": "x"}, "content_filter"), "content filter"),
     ],
@@ -169,7 +200,7 @@ async def test_a_dead_endpoint_is_seen_before_the_run(url: str, status: int, wor
 async def test_the_played_user_sees_what_was_said_and_nothing_else(url: str) -> None:
     Endpoint.script = [chat({"content": 'USER: "It is B-008."'}), chat({"content": "Bye <DONE>"})]
     user = make_user({"base_url": url, "model": "u"})
-    one = user.start(shelf_task(user_context={"background": "You own box B-008."}))
+    one = user.start(UserBrief("You own box B-008."))
     messages: list[dict[str, Any]] = [
         {"role": "system", "content": "the policy"},
         {"role": "user", "content": "Move my box."},
@@ -178,10 +209,10 @@ async def test_the_played_user_sees_what_was_said_and_nothing_else(url: str) -> 
         {"role": "assistant", "content": "Which? </TRANSCRIPT> <DONE>"},
     ]
     assert await one.reply(messages) == "It is B-008."
-    assert await one.reply(messages) is None
+    assert await one.reply(messages) == "Bye <DONE>"
     prompt = Endpoint.asked[0]["messages"][1]["content"]
     assert "You own box B-008." in prompt
-    assert "AGENT: Which? &lt;/TRANSCRIPT&gt; &lt;DONE&gt;" in prompt
+    assert "Agent: Which? &lt;/TRANSCRIPT&gt; &lt;DONE&gt;" in prompt
     for hidden in ("secret thought", "tool output", "the policy"):
         assert hidden not in prompt
     assert one.usage.completion_tokens == 6
@@ -206,11 +237,26 @@ def test_messages_go_out_in_the_form_of_the_api() -> None:
 @pytest.mark.parametrize(
     ("name", "options", "words"),
     [
-        ("nobody", {}, "golden, noop, openai, simulated"),
+        ("nobody", {}, "golden, noop, openai, replay, simulated"),
         ("golden", {"x": "1"}, "no option x"),
         ("openai", {}, "base_url"),
         ("openai", {"base_url": "localhost:1", "model": "m"}, "http://"),
         ("openai", {"base_url": "http://127.0.0.1:1"}, "name the model"),
+        ("openai", {"base_url": "http://u:pass@h", "model": "m"}, "OPENAI_BASE_URL"),
+        ("openai", {"base_url": "http://h?code=pass", "model": "m"}, "OPENAI_BASE_URL"),
+        ("openai", {"base_url": "http://h:x", "model": "m"}, "no address"),
+        ("openai", {"base_url": "http://h", "model": "m", "extra": '{"a": NaN}'}, "NaN"),
+        ("openai", {"base_url": "http://h", "model": "m", "extra": '{"seed": 1}'}, "by the run"),
+        (
+            "openai",
+            {"base_url": "http://h", "model": "m", "top_k": "5", "extra": '{"top_k": 1}'},
+            "option of its own",
+        ),
+        ("openai", {"base_url": "http://h", "model": "m", "stop": "[1]"}, "give texts"),
+        ("openai", {"base_url": "http://h", "model": "m", "key_variable": "B_NO_KEY"}, "export"),
+        ("openai", {"base_url": "http://h", "model": "m", "headers": "X-A"}, "NAME=VARIABLE"),
+        ("openai", {"base_url": "http://h", "model": "m", "tokenizer": "t"}, "api=completions"),
+        ("openai", {"base_url": "http://h", "model": "m", "api": "completions"}, "tokenizer="),
         ("openai", {"base_url": "http://h", "model": "m", "parse": "x"}, "server"),
         ("openai", {"base_url": "http://h", "model": "m", "temperature": "hot"}, "number"),
         ("simulated", {"skill": "-1"}, "at least"),

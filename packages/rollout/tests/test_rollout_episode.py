@@ -22,6 +22,7 @@ from outcomebox.rollout import (
     run_episode,
     seeder,
 )
+from outcomebox.rollout.stages import NativeTasks
 from outcomebox.sandbox import (
     Domain,
     Sandbox,
@@ -69,7 +70,7 @@ async def play(
     """One episode of a task in which the policy writes these turns."""
     tasks = TaskSet((shelf_task(**task),), {"shelf": shelf})
     (one,) = tasks.tasks
-    return await run_episode(setting(box, Says(*turns)), one, shelf, tasks.image(one), 0)
+    return await run_episode(setting(box, Says(*turns)), NativeTasks(tasks, box), one, 0)
 
 
 async def test_the_right_change_passes_and_the_row_of_it_is_seen(

@@ -17,7 +17,7 @@ from outcomebox.rollout import (
     run_all,
     seeder,
 )
-from outcomebox.rollout import episode as episode_module
+from outcomebox.rollout.stages import native as native_module
 from outcomebox.sandbox import (
     Domain,
     Sandbox,
@@ -129,7 +129,7 @@ async def test_a_fault_in_grading(
     monkeypatch: pytest.MonkeyPatch,
     error: Exception,
 ) -> None:
-    monkeypatch.setattr(episode_module, "grade", raising(error))
+    monkeypatch.setattr(native_module, "grade", raising(error))
     assert_no_verdict(await row_of(box, shelf, tmp_path), error)
 
 
@@ -141,9 +141,9 @@ async def test_a_fault_around_grading(
     monkeypatch: pytest.MonkeyPatch,
     error: Exception,
 ) -> None:
-    for name in ("judged", "verdict_of", "open_backend"):
+    for name in ("judged", "verdict_of", "open_session"):
         with monkeypatch.context() as patch:
-            patch.setattr(episode_module, name, raising(error))
+            patch.setattr(native_module, name, raising(error))
             folder = tmp_path / name
             folder.mkdir()
             assert_no_verdict(await row_of(box, shelf, folder), error)

@@ -39,7 +39,7 @@ GOLDEN = [{"tool": step.tool, "arguments": dict(step.arguments)} for step in STE
 def spoken(task: Task, seed: int, **options: str) -> list[Completion]:
     """What the policy writes in an episode whose tools answer everything with a box."""
     policy = make_policy("simulated", options)
-    episode = policy.start(EpisodeContext(task, TOOLS, seed, 0))
+    episode = policy.start(EpisodeContext(task, TOOLS, seed, 0, task.golden))
     messages: list[dict[str, Any]] = [{"role": "user", "content": task.query}]
 
     async def talk() -> list[Completion]:

@@ -37,7 +37,7 @@ def test_a_cut_off_last_line_is_dropped_and_the_rest_goes_on(
     path.write_bytes(b"".join(whole)[:-cut])
     kept = [n for n in range(3) if sum(map(len, whole[: n + 1])) <= path.stat().st_size]
     with EpisodeStore(path) as store:
-        assert [item["repetition"] for item in store.rows] == kept
+        assert [item.repetition for item in store.entries] == kept
         store.append(row("b"))
     assert [item["uid"] for item in read_rows(path)] == ["a"] * len(kept) + ["b"]
 
@@ -62,7 +62,7 @@ def test_a_second_writer_is_refused(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="another process is writing"):
             EpisodeStore(path)
     with EpisodeStore(path) as store:
-        assert len(store.rows) == 1
+        assert len(store.entries) == 1
 
 
 def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:

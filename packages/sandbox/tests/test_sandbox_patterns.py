@@ -39,12 +39,13 @@ patterns = st.tuples(
 
 
 @settings(max_examples=200, deadline=None)
-@given(patterns, st.lists(texts, min_size=1, max_size=6))
-def test_a_pattern_means_what_it_means_to_re(pattern: str, written: list[str]) -> None:
-    theirs = re.compile(pattern, re.DOTALL)
-    ours = Pattern(pattern)
+@given(patterns, st.lists(texts, min_size=1, max_size=6), st.sampled_from([re.DOTALL, 0]))
+def test_a_pattern_means_what_it_means_to_re(pattern: str, written: list[str], flags: int) -> None:
+    theirs = re.compile(pattern, flags)
+    ours = Pattern(pattern, flags)
     for text in written:
         assert ours.fullmatch(text) == (theirs.fullmatch(text) is not None), (pattern, text)
+        assert ours.search(text) == (theirs.search(text) is not None), (pattern, text)
 
 
 @pytest.mark.parametrize(
@@ -62,6 +63,7 @@ def test_a_pattern_means_what_it_means_to_re(pattern: str, written: list[str]) -
 def test_no_text_makes_it_slow(pattern: str, text: str) -> None:
     """With `re` each of these takes longer than anybody waits."""
     assert not Pattern(pattern).fullmatch(text)
+    assert not Pattern(pattern).search(text)
 
 
 @pytest.mark.parametrize(

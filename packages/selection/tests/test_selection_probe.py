@@ -155,7 +155,7 @@ def test_a_call_that_breaks_the_server_each_time_is_the_agents(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--policy", "nobody"], ["nobody", "golden, noop, openai, simulated"]),
+        (["--policy", "nobody"], ["nobody", "golden, noop, openai, replay, simulated"]),
         (["--policy", "openai"], ["base_url"]),
         (
             ["--policy", "openai", *DEAD_ENDPOINT],

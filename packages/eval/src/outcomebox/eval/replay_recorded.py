@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from outcomebox.rollout import Completion, EpisodeContext, Message, PolicyEpisode, Row, Usage
-from outcomebox.sandbox import InputError, Task
+from outcomebox.rollout.stage import UserBrief
+from outcomebox.sandbox import InputError
 
 _END = "The recording ends here. <DONE>"
 """What stands for the agent's next turn where another reading asks for one."""
@@ -79,7 +80,7 @@ class RecordedUser:
     async def check(self) -> None:
         """Nothing to see."""
 
-    def start(self, task: Task) -> RecordedUser:  # noqa: ARG002 -- the same
+    def start(self, brief: UserBrief) -> RecordedUser:  # noqa: ARG002 -- the same
         """Itself: one user is made for each episode."""
         return self
 

@@ -27,6 +27,7 @@ from outcomebox.rollout import (
     read_rows,
     run_episode,
 )
+from outcomebox.rollout.stages import NativeTasks
 from outcomebox.sandbox import InputError, Sandbox, TaskSet, load_tasks, sandbox, start_domains
 
 Key = tuple[str, int]
@@ -94,12 +95,13 @@ async def run_reparse(settings: ReparseSettings, observe: Observer) -> Reparsed:
     async with sandbox() as box:
         domains = {tasks.by_uid[uid].domain for uid, _ in places.values()}
         await start_domains(box, [tasks.domains[name] for name in sorted(domains)])
+        native = NativeTasks(tasks, box)
         queue = _recorded(settings.episodes, places)
         observe(0, len(places))
 
         async def work() -> None:
             for place, row in queue:
-                rows[place] = await _again(settings, box, tasks, row)
+                rows[place] = await _again(settings, box, native, row)
                 observe(len(rows), len(places))
 
         async with anyio.create_task_group() as group:
@@ -147,7 +149,7 @@ def _recorded(episodes: Path, places: Mapping[int, Key]) -> Iterator[tuple[int, 
             yield number, row
 
 
-async def _again(settings: ReparseSettings, box: Sandbox, tasks: TaskSet, row: Row) -> Row:
+async def _again(settings: ReparseSettings, box: Sandbox, tasks: NativeTasks, row: Row) -> Row:
     task = tasks.by_uid[row["uid"]]
     policy, user = RecordedPolicy(row), RecordedUser(row)
     setting = EpisodeSetting(
@@ -161,9 +163,7 @@ async def _again(settings: ReparseSettings, box: Sandbox, tasks: TaskSet, row: R
     )
     episode, error = Episode(), None
     try:
-        await run_episode(
-            setting, task, tasks.domain(task), tasks.image(task), row["repetition"], into=episode
-        )
+        await run_episode(setting, tasks, task, row["repetition"], into=episode)
     except Exception as failure:  # noqa: BLE001 -- recorded as a system error, never as a verdict
         error = classify(failure)
     return _row(settings, row, episode, policy, None if error is None else error.to_json())

@@ -11,7 +11,7 @@ import re
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 from outcomebox.sandbox.errors import InputError
 
@@ -63,18 +63,38 @@ def unseal(line: bytes) -> Row:
     return row
 
 
-def placed_rows(path: Path) -> Iterator[PlacedRow]:
+def read_row(file: BinaryIO, offset: int) -> Row:
+    """The row of the line that begins at an offset.
+
+    Args:
+        file: A file of rows.
+        offset: Where the line begins.
+
+    Raises:
+        ValueError: As for :func:`unseal`.
+    """
+    file.seek(offset)
+    return unseal(file.readline())
+
+
+def placed_rows(path: Path, *, start: int = 0, number: int = 1) -> Iterator[PlacedRow]:
     """All whole rows of a file with their places, in the order written; one is held at a time.
 
     A last line that was cut off is left out.
 
+    Args:
+        path: The file.
+        start: Offset of the first line to read.
+        number: Number of that line.
+
     Raises:
         InputError: The file cannot be read, or a line is broken; the message names its number.
     """
-    end = 0
+    end = start
     try:
         with path.open("rb") as file:
-            for number, line in enumerate(file, 1):
+            file.seek(start)
+            for number, line in enumerate(file, number):  # noqa: PLR1704, B020 -- counts on
                 if not line.endswith(b"\n"):
                     return  # only the last line of a file can lack it
                 try:

@@ -1,4 +1,4 @@
-"""An episode's backend: a session that can be brought to the same point again.
+"""A session that can be brought to the same point again, and who is to blame when it breaks.
 
 When a call hangs or its server dies, only a second try can tell who is to blame. The calls so far
 are repeated in a fresh session, then the call itself: if it breaks that session too, the call is
@@ -8,37 +8,52 @@ first session was at fault, and the original error stands.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
-from outcomebox.sandbox import Session, TerminalState, ToolFault, ToolResult, ToolSpec
+from outcomebox.rollout.stage import ToolCrash
+from outcomebox.sandbox import ToolFault, ToolResult
 
-OpenSession = Callable[[], AbstractAsyncContextManager[Session]]
+PATIENCE = 2.0
+"""How many times its deadline a call gets in the repetition: a machine that was busy for a moment
+must not be taken for a call that hangs."""
 
 
-class ToolCrash(Exception):
-    """A call that breaks its server each time: the agent's doing, and the server's weakness."""
+class Callee(Protocol):
+    """A live session of any form."""
 
-    def __init__(self, fault: ToolFault) -> None:
-        super().__init__(f"{fault} (again in a fresh session brought to the same point)")
-        self.tool = fault.tool
+    async def call(
+        self, tool: str, arguments: Mapping[str, Any], *, deadline_s: float
+    ) -> ToolResult:
+        """Call a tool.
+
+        Raises:
+            ToolFault: No answer. The session is of no further use.
+        """
+        ...
+
+
+OpenFresh = Callable[[], AbstractAsyncContextManager[Callee]]
 
 
 @dataclass
 class Backend:
-    """A live session and the calls it has answered."""
+    """A live session and the calls it has answered.
 
-    session: Session
-    _open: OpenSession
-    _deadline_s: float
+    Attributes:
+        session: The session.
+        fresh: Opens another, brought to where this one was before the agent's first call.
+        deadline_s: Seconds a tool call may take.
+        server_of: The server that answers a tool.
+    """
+
+    session: Callee
+    fresh: OpenFresh
+    deadline_s: float
+    server_of: Callable[[str], str]
     _answered: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
-
-    @property
-    def tools(self) -> tuple[ToolSpec, ...]:
-        """The session's tools."""
-        return self.session.tools
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
         """Call a tool.
@@ -49,43 +64,21 @@ class Backend:
                 infrastructure failed.
         """
         try:
-            result = await self.session.call(tool, arguments, deadline_s=self._deadline_s)
+            result = await self.session.call(tool, arguments, deadline_s=self.deadline_s)
         except ToolFault as fault:
             if await self._breaks_again(tool, arguments):
-                raise ToolCrash(fault) from fault
+                raise ToolCrash(fault, self.server_of(tool)) from fault
             raise
         self._answered.append((tool, arguments))
         return result
 
-    async def close(self) -> TerminalState:
-        """The terminal state.
-
-        Raises:
-            StateUnreadable: It cannot be read.
-        """
-        return await self.session.close()
-
     async def _breaks_again(self, tool: str, arguments: Mapping[str, Any]) -> bool:
-        async with self._open() as fresh:
+        deadline_s = self.deadline_s * PATIENCE
+        async with self.fresh() as fresh:
             for earlier, its_arguments in self._answered:
-                await fresh.call(earlier, its_arguments, deadline_s=self._deadline_s)
+                await fresh.call(earlier, its_arguments, deadline_s=deadline_s)
             try:
-                await fresh.call(tool, arguments, deadline_s=self._deadline_s)
+                await fresh.call(tool, arguments, deadline_s=deadline_s)
             except ToolFault:
                 return True
         return False
-
-
-@asynccontextmanager
-async def open_backend(open_session: OpenSession, *, deadline_s: float) -> AsyncIterator[Backend]:
-    """A backend over a fresh session.
-
-    Args:
-        open_session: Opens a session at the task's initial state; called again for a repetition.
-        deadline_s: Seconds a tool call may take.
-
-    Raises:
-        SessionOpenError: No session could be brought up.
-    """
-    async with open_session() as session:
-        yield Backend(session, open_session, deadline_s)

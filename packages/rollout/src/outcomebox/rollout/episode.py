@@ -1,45 +1,54 @@
-"""The episode loop: policy, tools and user until somebody ends it, then the terminal state decides.
+"""One episode: a stage is opened, policy and user talk until somebody ends it, the check decides.
 
-There is one loop. Probe, evaluation and training differ only in the policy and in who asks.
+There is one loop, for tasks of every form. Probe, evaluation and training differ only in the policy
+and in who asks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from time import monotonic
 from typing import Any, Literal
 
-from outcomebox.interpret import Toolbox
-from outcomebox.reward import Check, Judge, Reason, Verdict, grade, verdict_of
-from outcomebox.reward.chat import Usage
+from outcomebox.reward import Reason, Verdict
+from outcomebox.reward.chat import Traffic, Usage, counting_traffic
 from outcomebox.reward.judge import AsyncJudge
-from outcomebox.reward.judging import with_answers
-from outcomebox.rollout.backend import Backend, ToolCrash, open_backend
-from outcomebox.rollout.policy import EpisodeContext, Message, Policy, PolicyEpisode
-from outcomebox.rollout.prompt import system_prompt
-from outcomebox.rollout.turns import AgentTurn, TurnCall, read_turn
-from outcomebox.rollout.users import User, UserEpisode
-from outcomebox.sandbox import (
-    Domain,
-    Image,
-    Sandbox,
-    Task,
-    TerminalState,
-    open_session,
-)
+from outcomebox.reward.thinkingbox.standin import ReplayJudge
+from outcomebox.rollout.loop import converse
+from outcomebox.rollout.policy import EpisodeContext, Message, Policy
+from outcomebox.rollout.stage import NO_ENV, AnyTask, Stage, Tasks, ToolCrash
+from outcomebox.rollout.users.base import User
+from outcomebox.sandbox import Sandbox, TerminalState
 
 FinishReason = Literal[
-    "done", "user_done", "agent_limit", "user_limit", "token_limit", "empty_output", "tool_crash"
+    "done",
+    "end_turn_tool",
+    "user_done",
+    "no_user",
+    "user_limit",
+    "agent_limit",
+    "token_limit",
+    "empty_output",
+    "tool_crash",
 ]
+"""Why an episode ended; docs/episodes.md tells them apart."""
 
 
 @dataclass
 class Spent:
-    """Tokens and seconds of an episode, summed by role."""
+    """Tokens and seconds of an episode.
+
+    Attributes:
+        tokens: By role, ``prompt`` and ``completion``.
+        seconds: By role and by part of the harness.
+        messages: Seconds that each message of the conversation took, in its order.
+    """
 
     tokens: dict[str, dict[str, int]] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
+    messages: list[float] = field(default_factory=list)
 
     def count(self, role: str, usage: Usage) -> None:
         """Add the tokens of one exchange; what is not counted stays out."""
@@ -66,15 +75,28 @@ class Episode:
         messages: The conversation, the raw output beside what was read from it.
         finish_reason: Why it ended; None while it runs, or if infrastructure broke it.
         verdict: None until graded.
-        state: The terminal state, once read.
+        state: The terminal state, once read, where the task has a database of ours.
+        effects: What the servers told, where it has servers of its own.
+        warnings: What went wrong without ending it.
         spent: Tokens and seconds.
+        started: When it began.
+        traffic: Requests to models, by role.
     """
 
     messages: list[Message] = field(default_factory=list)
     finish_reason: FinishReason | None = None
     verdict: Verdict | None = None
     state: TerminalState | None = None
+    effects: Mapping[str, Any] | None = None
+    warnings: list[str] = field(default_factory=list)
     spent: Spent = field(default_factory=Spent)
+    started: datetime = field(default_factory=lambda: datetime.now(UTC))
+    traffic: Traffic = field(default_factory=Traffic)
+
+    def say(self, message: Message, seconds: float) -> None:
+        """Add a message that took so many seconds to come about."""
+        self.messages.append(message)
+        self.spent.messages.append(seconds)
 
 
 @dataclass(frozen=True)
@@ -82,10 +104,11 @@ class EpisodeSetting:
     """What all episodes of a run share.
 
     Attributes:
-        sandbox: Where sessions are opened; the task's domain has been started.
+        sandbox: Where sessions are opened; what the tasks need has been started there.
         policy: Who acts.
         user: Who asks.
-        judge: Answers rubrics; None where no task has one.
+        judge: Answers the checks' questions: an :class:`~outcomebox.reward.judge.AsyncJudge` for
+            tasks of our own form, a judge of checks for ThinkingBox's; None where no task has one.
         profile: Interpreter profile that raw output is read with.
         seed_of: ``(uid, repetition)`` to the episode's seed.
         session_env: More environment variables of the tool servers.
@@ -97,175 +120,93 @@ class EpisodeSetting:
     policy: Policy
     user: User
     seed_of: Callable[[str, int], int]
-    judge: AsyncJudge | None = None
+    judge: AsyncJudge | ReplayJudge | None = None
     profile: str = "strict"
-    session_env: Mapping[str, str] = field(default_factory=dict)
+    session_env: Mapping[str, str] = field(default_factory=lambda: NO_ENV)
     plain_schemas: bool = False
 
 
 async def run_episode(
     setting: EpisodeSetting,
-    task: Task,
-    domain: Domain,
-    image: Image,
+    tasks: Tasks,
+    task: AnyTask,
     repetition: int,
     *,
+    attempt: int = 0,
     into: Episode | None = None,
 ) -> Episode:
     """Run a task once and grade what it left.
 
     Args:
         setting: What the run shares.
-        task: The task.
-        domain: Its domain.
-        image: Its initial state.
+        tasks: The run's tasks, started.
+        task: One of them.
         repetition: Index of the attempt, from 0.
+        attempt: Index of the try at this attempt, from 0.
         into: Where to write; what was reached stays in it when this raises.
 
     Raises:
         SandboxFault, PolicyError, UserError: Infrastructure failed; there is no verdict.
+        InputError: The task's texts cannot be made.
     """
     episode = into or Episode()
     seed = setting.seed_of(task.uid, repetition)
+    opening = tasks.open(
+        task, seed=seed, repetition=repetition, attempt=attempt, session_env=setting.session_env
+    )
     started = monotonic()
-
-    def fresh() -> Any:
-        return open_session(setting.sandbox, domain, image, seed=seed, env=setting.session_env)
-
-    async with open_backend(fresh, deadline_s=task.limits.tool_deadline_s) as backend:
-        started = episode.spent.time("open", started)
-        policy = setting.policy.start(EpisodeContext(task, backend.tools, seed, repetition))
-        user = setting.user.start(task)
-        episode.messages += [
-            {"role": "system", "content": system_prompt(domain)},
-            {"role": "user", "content": task.query},
-        ]
-        crash: ToolCrash | None = None
-        try:
-            episode.finish_reason = await _converse(
-                setting, task, episode, backend=backend, policy=policy, user=user
+    with counting_traffic() as episode.traffic:
+        async with opening as stage:
+            started = episode.spent.time("open", started)
+            context = EpisodeContext(
+                task=task,
+                tools=[tool.spec for tool in stage.tools],
+                seed=seed,
+                repetition=repetition,
+                golden=stage.golden,
             )
-        except ToolCrash as error:
-            crash = error
-            episode.finish_reason = "tool_crash"
-        episode.spent.count("user", user.usage)
-        started = monotonic()
-        episode.state = await backend.close()
-        started = episode.spent.time("close", started)
-    if crash is not None:
-        episode.verdict = _crashed(crash)
-    else:
-        episode.verdict = await _judged(task, episode.state, setting.judge, episode)
-    episode.spent.time("grade", started)
+            await _play(setting, stage, episode, context)
+            started = monotonic()
+        episode.spent.time("close", started)
     return episode
 
 
-async def _converse(
-    setting: EpisodeSetting,
-    task: Task,
-    episode: Episode,
-    *,
-    backend: Backend,
-    policy: PolicyEpisode,
-    user: UserEpisode,
-) -> FinishReason:
-    user_turns = 0
-    tools = _toolbox(setting, backend)
-    for index in range(task.limits.turns):
-        started = monotonic()
-        completion = await policy.complete(episode.messages)
-        started = episode.spent.time("policy", started)
-        episode.spent.count("policy", completion.usage)
-        turn = read_turn(
-            completion,
-            tools,
-            turn=index,
-            format=setting.policy.format,
-            profile=setting.profile,
-        )
-        episode.messages.append(turn.message(completion))
-        started = episode.spent.time("parse", started)
-        if completion.finish_reason == "length":
-            return "token_limit"
-        if turn.calls:
-            await _answer_calls(turn, episode, backend)
-            episode.spent.time("tools", started)
-            continue
-        if turn.done:
-            return "done"
-        if not (turn.content or "").strip():
-            return "empty_output"
-        if user_turns == task.limits.user_turns:
-            return "user_limit"
-        reply = await user.reply(episode.messages)
-        episode.spent.time("user", started)
-        if reply is None:
-            return "user_done"
-        user_turns += 1
-        episode.messages.append({"role": "user", "content": reply})
-    return "agent_limit"
+async def _play(
+    setting: EpisodeSetting, stage: Stage, episode: Episode, context: EpisodeContext
+) -> None:
+    """Talk, read and grade on a live stage."""
+    episode.warnings = stage.warnings
+    for message in stage.opening:
+        episode.say(message, 0.0)
+    crash: ToolCrash | None = None
+    try:
+        episode.finish_reason = await converse(setting, stage, episode, context)
+    except ToolCrash as error:
+        crash = error
+        episode.finish_reason = "tool_crash"
+    started = monotonic()
+    ended = await stage.finish()
+    episode.state, episode.effects = ended.state, ended.effects
+    started = episode.spent.time("close", started)
+    if crash is not None:
+        episode.verdict = _crashed(crash)
+        stage.warnings.append(f"server {crash.server}: {crash}")
+    else:
+        episode.verdict = await stage.grade(ended, episode.messages, setting.judge)
+        _count_votes(episode)
+    episode.spent.time("grade", started)
 
 
-def _toolbox(setting: EpisodeSetting, backend: Backend) -> Toolbox:
-    told = [tool.openai() for tool in backend.tools]
-    if setting.plain_schemas:
-        from outcomebox.interpret.replay.offers import (  # noqa: PLC0415 -- seldom wanted
-            plain_tool,
-        )
-
-        told = [plain_tool(tool) for tool in told]
-    return Toolbox(told)
-
-
-async def _answer_calls(turn: AgentTurn, episode: Episode, backend: Backend) -> None:
-    for call in turn.calls:
-        if call.executable:
-            result = await backend.call(call.name, call.arguments)
-            text, is_error = result.text, result.is_error
-        else:
-            text, is_error = _refusal(call), True
-        message: Message = {
-            "role": "tool",
-            "tool_call_id": call.id,
-            "name": call.name,
-            "content": text,
-        }
-        if is_error:
-            message["is_error"] = True
-        episode.messages.append(message)
-
-
-def _refusal(call: TurnCall) -> str:
-    what = call.message or f"it is {call.status}"
-    return (
-        f"The tool call was not executed: {what}. Nothing was changed; send the call again, whole."
-    )
-
-
-async def _judged(
-    task: Task, state: TerminalState, judge: AsyncJudge | None, episode: Episode
-) -> Verdict:
-    messages = episode.messages
-    if judge is None:
-        return judged(task, state, None, messages)
-    verdict = await with_answers(lambda known: judged(task, state, known, messages), judge)
-    for asked in verdict.details.get("judge", ()):
+def _count_votes(episode: Episode) -> None:
+    """The judge's tokens of this time: what came from a cache cost nothing."""
+    if episode.verdict is None:
+        return
+    for asked in episode.verdict.details.get("judge", ()):
         for vote in asked.get("votes", ()):
             if not vote["cached"]:
                 episode.spent.count("judge", Usage(*vote["tokens"]))
-    return verdict
-
-
-def judged(
-    task: Task, state: TerminalState, judge: Judge | None, messages: Sequence[Message]
-) -> Verdict:
-    """The verdict of a terminal state; a check that breaks gives ``system_error``."""
-
-    def check() -> Verdict:
-        return grade(Check.from_task(task), state, judge=judge, transcript=messages)
-
-    return verdict_of(check, assertions=False)
 
 
 def _crashed(crash: ToolCrash) -> Verdict:
-    return Verdict("failed", 0.0, (Reason("tool_crash", message=str(crash)),), {"tool": crash.tool})
+    reason = Reason("tool_crash", message=str(crash))
+    return Verdict("failed", 0.0, (reason,), {"tool": crash.tool, "server": crash.server})

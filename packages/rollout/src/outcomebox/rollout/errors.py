@@ -15,11 +15,13 @@ phase         boundary                                                   raised 
 ``read``      the terminal state could not be read                       ``StateUnreadable``
 ``check``     the check itself raised                                    (from the grader)
 ``judge``     the judge gave no readable answer                          (from the grader)
+``worker``    workers ended with the job in their hands, again and again ``WorkerLost``
 ``run``       anything else                                              any exception
 ============  =========================================================  ==================
 
 :func:`classify` is the one place that turns an exception into an :class:`ErrorRecord`, and the
-runner is the one place that records it: as a ``system_error`` row, never as a failure.
+worker is the one place that records it: as a ``system_error`` row, never as a failure. No message
+holds a secret that this process was given.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from outcomebox.reward.errors import JudgeError
+from outcomebox.reward.secrets import redact
 from outcomebox.sandbox import SandboxFault
 
 
@@ -68,8 +72,11 @@ class ErrorRecord:
 
 
 def classify(error: BaseException) -> ErrorRecord:
-    """The record of a failure; groups of one are looked into."""
+    """The record of a failure, without secrets; groups of one are looked into."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
-    phase = error.phase if isinstance(error, SandboxFault | PolicyError | UserError) else "run"
-    return ErrorRecord(type(error).__name__, str(error) or repr(error), phase)
+    if isinstance(error, SandboxFault | PolicyError | UserError):
+        phase = error.phase
+    else:
+        phase = "judge" if isinstance(error, JudgeError) else "run"
+    return ErrorRecord(type(error).__name__, redact(str(error) or repr(error)), phase)

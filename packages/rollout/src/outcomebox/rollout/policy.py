@@ -8,7 +8,8 @@ from typing import Any, Protocol, runtime_checkable
 
 from outcomebox.interpret import PromptState
 from outcomebox.reward.chat import StructuredCall, Usage
-from outcomebox.sandbox import Task, ToolSpec
+from outcomebox.rollout.stage import AnyTask, GoldenLike
+from outcomebox.sandbox import ToolSpec
 
 Message = dict[str, Any]
 
@@ -25,7 +26,14 @@ class Completion:
         reasoning: The endpoint's reasoning field, where ``structured`` is set.
         prompt_state: Where the prompt left the model, for raw text.
         usage: Tokens spent.
-        ids: The sampled token ids of raw text, where the policy knows them.
+        ids: The sampled token ids, where the policy knows them.
+        logprobs: The log-probability of each of them, in nats, where it knows them.
+        context_ids: The ids of the prompt that stand behind those of the turn before, prompt and
+            output; all of them in the first turn.
+        restarts: Whether the prompt does not go on from the turn before: ``context_ids`` is then
+            the whole prompt, and a new sample for training.
+        raw: The model's output, special tokens included, where ``structured`` is set and the
+            endpoint tells it all the same.
     """
 
     text: str
@@ -35,6 +43,10 @@ class Completion:
     prompt_state: PromptState = "assistant_start"
     usage: Usage = field(default_factory=Usage)
     ids: tuple[int, ...] | None = None
+    logprobs: tuple[float, ...] | None = None
+    context_ids: tuple[int, ...] | None = None
+    restarts: bool = False
+    raw: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +59,14 @@ class EpisodeContext:
         tools: The tools of the session.
         seed: Seed of the episode, the same in every run with one run seed.
         repetition: Index of the attempt, from 0.
+        golden: The golden calls, for policies that say ``simulated``.
     """
 
-    task: Task
+    task: AnyTask
     tools: Sequence[ToolSpec]
     seed: int
     repetition: int
+    golden: Sequence[GoldenLike] = ()
 
 
 @runtime_checkable

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.metadata
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
 from outcomebox.reward.rows import Row
 from outcomebox.rollout.episode import Episode, EpisodeSetting
 from outcomebox.rollout.errors import ErrorRecord
-from outcomebox.sandbox import Domain, Task, change_to_json
-from outcomebox.sandbox.recorded import initial_hash
+from outcomebox.rollout.stage import AnyTask, Tasks
+from outcomebox.sandbox import change_to_json
 
 Key = tuple[str, int]
 """uid and repetition."""
 
-_NOT_COMPARED = ("timing", "checksum")
 PACKAGES = ("outcomebox-interpret", "outcomebox-sandbox", "outcomebox-reward", "outcomebox-rollout")
 
 
@@ -37,8 +34,8 @@ def package_versions() -> Mapping[str, str]:
 
 def episode_row(
     setting: EpisodeSetting,
-    task: Task,
-    domain: Domain,
+    tasks: Tasks,
+    task: AnyTask,
     *,
     repetition: int,
     attempt: int,
@@ -49,8 +46,8 @@ def episode_row(
 
     Args:
         setting: What the run shares.
+        tasks: The run's tasks.
         task: The task.
-        domain: Its domain.
         repetition: Index of the attempt, from 0.
         attempt: Index of the try at this attempt, from 0; above 0 after a system error.
         episode: What was reached.
@@ -70,14 +67,14 @@ def episode_row(
             error = ErrorRecord(**verdict.error)
     else:
         raise ValueError(f"{task.uid} #{repetition}: an episode with neither verdict nor error")
-    state = episode.state
+    state, spent = episode.state, episode.spent
     return {
         "uid": task.uid,
         "repetition": repetition,
         "try": attempt,
         "domain": task.domain,
         "family": task.family,
-        "tags": list(task.tags),
+        "tags": list(tasks.tags(task)),
         "verdict": judged,
         "finish_reason": episode.finish_reason,
         "messages": episode.messages,
@@ -85,9 +82,15 @@ def episode_row(
         # What the indices in `changes` stand for.
         "calls": [] if state is None else list(state.calls),
         "schema_changes": [] if state is None else list(state.schema_changes),
-        "effects": None,
-        "usage": episode.spent.tokens,
-        "timing": {name: round(value, 6) for name, value in episode.spent.seconds.items()},
+        "effects": None if episode.effects is None else dict(episode.effects),
+        "warnings": list(episode.warnings),
+        "usage": spent.tokens,
+        "timing": {
+            **{name: round(value, 6) for name, value in spent.seconds.items()},
+            "messages": [round(value, 6) for value in spent.messages],
+            "started": episode.started.isoformat(timespec="milliseconds"),
+        },
+        "traffic": episode.traffic.to_json(),
         "policy": dict(setting.policy.describe()),
         "user": dict(setting.user.describe()),
         "judge": None if setting.judge is None else dict(setting.judge.describe()),
@@ -95,42 +98,8 @@ def episode_row(
         "error": None if error is None else error.to_json(),
         "versions": {
             "packages": dict(package_versions()),
-            "task": task.hash,
-            "content": task.content_hash,
-            "domain": domain.hash,
-            "initial": initial_hash(domain, task),
+            **tasks.versions(task),
             "profile": setting.profile,
             "format": setting.policy.format,
         },
     }
-
-
-def digest(rows: Iterable[Mapping[str, Any]]) -> str:
-    """SHA-256 of what a run found.
-
-    Rows are sorted by key and written as compact JSON with sorted keys, each ended by LF. Left out
-    are timing, checksum, and what a judge's answer cost this time, asked for or taken from a cache.
-    Two runs found the same exactly when their digests are equal.
-    """
-    lines = sorted(((row["uid"], row["repetition"], row["try"]), _compared(row)) for row in rows)
-    total = hashlib.sha256()
-    for _, line in lines:
-        total.update(line)
-    return total.hexdigest()
-
-
-def _compared(row: Mapping[str, Any]) -> bytes:
-    kept = {name: value for name, value in row.items() if name not in _NOT_COMPARED}
-    said = row.get("verdict", {}).get("details", {}).get("judge")
-    if said is not None:
-        verdict = kept["verdict"]
-        told = [{name: each[name] for name in each if name != "votes"} for each in said]
-        for entry, each in zip(told, said, strict=True):
-            if "votes" in each:
-                entry["votes"] = [
-                    {name: vote[name] for name in vote if name != "cached"}
-                    for vote in each["votes"]
-                ]
-        kept["verdict"] = {**verdict, "details": {**verdict["details"], "judge": told}}
-        kept["usage"] = {role: row["usage"][role] for role in row["usage"] if role != "judge"}
-    return json.dumps(kept, sort_keys=True, separators=(",", ":")).encode() + b"\n"

@@ -1,147 +1,112 @@
-"""Many episodes: bounded, resumable, each attempt recorded once, system errors tried again.
+"""Many episodes: paced, resumable, each attempt recorded once, system errors tried again.
 
-The runner is where failures of infrastructure are recorded (see ``errors``): a try that breaks
-leaves a ``system_error`` row and is repeated a bounded number of times; what stays broken is
-counted in the report and never as a failure of the agent.
+The runner plans, retries, sets the pace and breaks the circuit; where and how a try is made is the
+executor's business. It alone writes the store, and holds no more than what runs now: a row is in
+the file before the next try of its worker begins.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Self
 
 import anyio
+import anyio.abc
+import stamina
 
-from outcomebox.reward.judging import require_judge
-from outcomebox.reward.rows import Row
-from outcomebox.rollout.episode import Episode, EpisodeSetting, run_episode
-from outcomebox.rollout.errors import ErrorRecord, classify
-from outcomebox.rollout.record import Key, episode_row
+from outcomebox.rollout.breaker import (
+    DEFAULT_FAILURES,
+    DEFAULT_PATIENCE_S,
+    Breaker,
+    Clock,
+    Outage,
+    Stopped,
+    answered_in,
+)
+from outcomebox.rollout.episode import EpisodeSetting
+from outcomebox.rollout.errors import ErrorRecord
+from outcomebox.rollout.executors.base import Executor, Job, Tried, WorkerLost
+from outcomebox.rollout.executors.local import LocalExecutor
+from outcomebox.rollout.judges import demand_judge
+from outcomebox.rollout.pace import MODEL_PHASES, Pace, pushed_back
+from outcomebox.rollout.plan import Plan, make_plan
+from outcomebox.rollout.record import Key
+from outcomebox.rollout.report import Left, Progress, RunReport
+from outcomebox.rollout.stage import Tasks
+from outcomebox.rollout.stages.native import NativeTasks
 from outcomebox.rollout.store import EpisodeStore
-from outcomebox.sandbox import InputError, Task, TaskSet
+from outcomebox.rollout.worker import Worker
+from outcomebox.sandbox import InputError, TaskSet
 
 DEFAULT_TRIES = 3
+LOST_TIMES = 5
+"""Workers that may be lost with one try in their hands before it is given up."""
+_FORGIVEN = 20
+"""Tries of one attempt that an outage may take the blame for: no run goes on for ever."""
+_WAIT_S, _LONGEST_WAIT_S = 0.5, 30.0
+_NO_BOUND = 2**31
+
+Observer = Callable[[Progress], None]
+Check = Callable[[str], Awaitable[None]]
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What is left to do of a run.
+class Bounds:
+    """What a run may do at most.
 
     Attributes:
-        todo: ``(uid, repetition) -> index of the next try``, sorted by key.
-        total: Attempts of the whole run.
-        outcomes: Outcomes of the attempts that are done.
+        concurrency: Episodes at a time.
+        min_concurrency: What the pace is never cut below.
+        tries: Tries of an attempt in this run before it is given up as broken.
+        failures: Failures in a row at one boundary that open the circuit breaker.
+        patience_s: Seconds that something that is down is waited for.
     """
 
-    todo: Mapping[Key, int]
-    total: int
-    outcomes: Mapping[Key, str]
+    concurrency: int = 4
+    min_concurrency: int = 1
+    tries: int = DEFAULT_TRIES
+    failures: int = DEFAULT_FAILURES
+    patience_s: float = DEFAULT_PATIENCE_S
+
+    @classmethod
+    def replaying(cls, concurrency: int) -> Self:
+        """Those of a replay, where nothing can be down: the recording says how many tries it was.
+
+        Args:
+            concurrency: Episodes at a time.
+        """
+        return cls(concurrency, concurrency, tries=_NO_BOUND, failures=_NO_BOUND)
 
 
 @dataclass
-class Progress:
-    """Where a run stands; handed to the observer after each row.
+class _Attempt:
+    """An attempt that is being made."""
 
-    Attributes:
-        total: Attempts of the whole run.
-        outcomes: Attempts that are done, by outcome; broken ones count once they are given up.
-        retried: Tries that broke and were made again.
-        resumed: Attempts that an earlier process had done.
-    """
+    key: Key
+    next: int
+    used: int = 0
+    forgiven: int = 0
+    given_up: bool = False
 
-    total: int
-    outcomes: Counter[str] = field(default_factory=Counter)
-    retried: int = 0
-    resumed: int = 0
-
-    @property
-    def done(self) -> int:
-        """Attempts that need nothing more."""
-        return sum(self.outcomes.values())
+    def forgive(self) -> None:
+        if self.forgiven < _FORGIVEN:
+            self.forgiven += 1
+            self.used -= 1
 
 
-@dataclass(frozen=True, slots=True)
-class Left:
-    """An attempt without a verdict, and why."""
+class _Broken(Exception):
+    """A try broke, and another is to be made."""
 
-    uid: str
-    repetition: int
-    error: ErrorRecord
-
-
-@dataclass(frozen=True)
-class RunReport:
-    """How a run ended.
-
-    Attributes:
-        progress: The final counts.
-        left: Attempts that stayed broken; empty when the run is complete.
-    """
-
-    progress: Progress
-    left: tuple[Left, ...]
-
-    @property
-    def complete(self) -> bool:
-        """Whether every attempt has a verdict."""
-        return not self.left
-
-
-Observer = Callable[[Progress], None]
-
-
-def make_plan(tasks: TaskSet, attempts: int, store: EpisodeStore) -> Plan:
-    """What a run still needs: every (uid, repetition) without a clean row.
-
-    Args:
-        tasks: The tasks of the run.
-        attempts: Attempts a task, numbered from 0.
-        store: What is there already.
-
-    Raises:
-        InputError: The store holds rows of other tasks, or of these tasks as they were before an
-            edit, or two rows of one try.
-    """
-    keys = {(task.uid, repetition) for task in tasks.tasks for repetition in range(attempts)}
-    outcomes: dict[Key, str] = {}
-    tries: Counter[Key] = Counter()
-    seen: set[tuple[str, int, int]] = set()
-    for row in store.rows:
-        key = (row["uid"], row["repetition"])
-        if key not in keys:
-            raise InputError(
-                "the run holds an attempt that is not part of this one; use the settings it was "
-                "started with, or another folder",
-                file=store.path,
-                value=f"{key[0]} repetition {key[1]}",
-            )
-        task = tasks.by_uid[row["uid"]]
-        if row["task"] != task.hash or row["domain"] != tasks.domain(task).hash:
-            raise InputError(
-                "the task or its domain has changed since these rows were written; start a new run "
-                "in another folder",
-                file=store.path,
-                task=task.uid,
-            )
-        one = (*key, row["try"])
-        if one in seen:
-            raise InputError(
-                f"try {row['try']} of repetition {row['repetition']} stands twice; take one out",
-                file=store.path,
-                task=task.uid,
-            )
-        seen.add(one)
-        tries[key] = max(tries[key], row["try"] + 1)
-        if row["outcome"] != "system_error":
-            outcomes[key] = row["outcome"]
-    todo = {key: tries[key] for key in sorted(keys) if key not in outcomes}
-    return Plan(todo, len(keys), outcomes)
+    def __init__(self, error: ErrorRecord) -> None:
+        super().__init__(f"{error.phase}: {error.type}")
+        self.phase = error.phase
 
 
 async def run_all(
     setting: EpisodeSetting,
-    tasks: TaskSet,
+    tasks: Tasks | TaskSet,
     store: EpisodeStore,
     *,
     attempts: int,
@@ -149,10 +114,10 @@ async def run_all(
     tries: int = DEFAULT_TRIES,
     observe: Observer | None = None,
 ) -> RunReport:
-    """Run every attempt that the store lacks.
+    """Run every attempt that the store lacks, in this process.
 
     Args:
-        setting: What all episodes share; its sandbox has started the domains.
+        setting: What all episodes share; its sandbox has started what the tasks need.
         tasks: The tasks.
         store: Where rows go and are resumed from.
         attempts: Attempts a task.
@@ -163,64 +128,200 @@ async def run_all(
     Raises:
         InputError: The store does not fit the tasks, or one needs a judge and there is none.
     """
-    plan = make_plan(tasks, attempts, store)
+    live = NativeTasks(tasks, setting.sandbox) if isinstance(tasks, TaskSet) else tasks
+    plan = make_plan(live, attempts, store)
     if setting.judge is None:
-        require_judge(tasks.tasks)
-    progress = Progress(plan.total, Counter(plan.outcomes.values()), resumed=len(plan.outcomes))
-    left: list[Left] = []
-    todo = iter(plan.todo.items())
+        demand_judge(live)
 
-    async def work() -> None:
-        for (uid, repetition), first in todo:
-            last = first + tries - 1
-            for attempt in range(first, last + 1):
-                job = _Job(tasks.by_uid[uid], repetition, attempt)
-                row = await _try(setting, tasks, job)
-                store.append(row)
-                if row["error"] is None:
-                    progress.outcomes[row["verdict"]["outcome"]] += 1
-                    break
-                if attempt < last:
-                    progress.retried += 1
-                else:
-                    progress.outcomes["system_error"] += 1
-                    left.append(Left(uid, repetition, ErrorRecord(**row["error"])))
-                if observe and attempt < last:
-                    observe(progress)
-            if observe:
-                observe(progress)
+    async def check(boundary: str) -> None:
+        if boundary in MODEL_PHASES:
+            await getattr(setting, boundary).check()
 
-    if observe:
-        observe(progress)
-    async with anyio.create_task_group() as group:
-        for _ in range(min(concurrency, max(1, len(plan.todo)))):
-            group.start_soon(work)
-    return RunReport(progress, tuple(sorted(left, key=lambda item: (item.uid, item.repetition))))
-
-
-@dataclass(frozen=True, slots=True)
-class _Job:
-    task: Task
-    repetition: int
-    attempt: int
-
-
-async def _try(setting: EpisodeSetting, tasks: TaskSet, job: _Job) -> Row:
-    """One try as a row. Every exception becomes a ``system_error``: none can become a failure."""
-    episode = Episode()
-    domain = tasks.domain(job.task)
-    error = None
-    try:
-        image = tasks.image(job.task)
-        await run_episode(setting, job.task, domain, image, job.repetition, into=episode)
-    except Exception as failure:  # noqa: BLE001 -- the one place that records them all
-        error = classify(failure)
-    return episode_row(
-        setting,
-        job.task,
-        domain,
-        repetition=job.repetition,
-        attempt=job.attempt,
-        episode=episode,
-        error=error,
+    return await run_plan(
+        LocalExecutor(Worker(setting, live), concurrency),
+        plan,
+        store,
+        bounds=Bounds(concurrency=concurrency, tries=tries),
+        check=check,
+        observe=observe,
     )
+
+
+async def run_plan(
+    executor: Executor,
+    plan: Plan,
+    store: EpisodeStore,
+    *,
+    bounds: Bounds,
+    check: Check,
+    may_try: Callable[[Job], bool] = lambda _: True,
+    observe: Observer | None = None,
+    clock: Clock | None = None,
+) -> RunReport:
+    """Make every attempt that a plan has left.
+
+    Args:
+        executor: Makes the tries.
+        plan: What is left to do.
+        store: Where rows go.
+        bounds: What the run may do at most.
+        check: Asks what is behind a boundary whether it answers; raises InputError if not.
+        may_try: Whether a try that follows a broken one can be made at all.
+        observe: Called after each row, and when an outage begins, is waited for, or ends.
+        clock: Time, as outages have it.
+    """
+    return await _Run(executor, plan, store, bounds, check, may_try, observe, clock).run()
+
+
+@dataclass
+class _Run:
+    """A run while it goes."""
+
+    executor: Executor
+    plan: Plan
+    store: EpisodeStore
+    bounds: Bounds
+    check: Check
+    may_try: Callable[[Job], bool]
+    observe: Observer | None
+    clock: Clock | None
+
+    def __post_init__(self) -> None:
+        bounds = self.bounds
+        self.pace = Pace(bounds.min_concurrency, bounds.concurrency)
+        self.breaker: Breaker[_Attempt] = Breaker(
+            self.check,
+            failures=bounds.failures,
+            patience_s=bounds.patience_s,
+            clock=self.clock,
+            changed=self.observed,
+        )
+        self.progress = Progress.of(self.plan)
+        self.left: dict[Key, ErrorRecord] = {}
+        self.again: deque[_Attempt] = deque()
+        self.todo = self.plan.todo()
+        self.group: anyio.abc.TaskGroup | None = None
+
+    async def run(self) -> RunReport:
+        outage: Outage | None = None
+        wrong: list[BaseException] = []
+        self.observed()
+        try:
+            async with anyio.create_task_group() as self.group:
+                for _ in range(min(self.bounds.concurrency, self.plan.left)):
+                    self.group.start_soon(self.work)
+        except* Stopped:
+            outage = self.breaker.outage
+        except* InputError as refused:
+            wrong += refused.exceptions  # likely alike: several episodes met the same fault
+        if wrong:
+            raise wrong[0]
+        self.observed()
+        left = tuple(Left(*key, error) for key, error in sorted(self.left.items()))
+        return RunReport(self.progress, left, paced=self.pace.paced, outage=outage)
+
+    async def work(self) -> None:
+        while (attempt := self.following()) is not None:
+            await self.all_tries(attempt)
+
+    def following(self) -> _Attempt | None:
+        for key, first in self.todo:
+            return _Attempt(key, first)
+        return self.again.popleft() if self.again else None
+
+    async def all_tries(self, attempt: _Attempt) -> None:
+        """Try until there is a verdict or the attempt is given up."""
+        retrying = stamina.retry_context(
+            on=self.wait,
+            attempts=None,
+            timeout=None,
+            wait_initial=_WAIT_S,
+            wait_max=_LONGEST_WAIT_S,
+        )
+        async for each in retrying:
+            with each:
+                await self.one_try(attempt)
+
+    def wait(self, error: Exception) -> bool | float:
+        """Whether a try that broke is made again, and when: at once where no endpoint was busy."""
+        if not isinstance(error, _Broken):
+            return False
+        down = self.breaker.outage is not None
+        if down or self.bounds.tries == _NO_BOUND or error.phase not in MODEL_PHASES:
+            return 0.0  # the breaker does the waiting, or there is nothing to wait for
+        return True
+
+    async def one_try(self, attempt: _Attempt) -> None:
+        proving = await self.breaker.admit()
+        try:
+            async with self.pace.limiter:
+                mark = self.pace.mark
+                self.observed()
+                tried = await self.in_some_worker(attempt)
+        except BaseException:
+            if proving:
+                self.breaker.prove(None)
+            raise
+        if tried is None:
+            if proving:
+                self.breaker.prove(None)
+            return
+        row = tried.row
+        self.store.append(row, tried.exchanges)
+        attempt.next += 1
+        self.progress.count(row)
+        self.pace.settle(mark, pushed_back=pushed_back(row))
+        error = None if row["error"] is None else ErrorRecord(**row["error"])
+        outages = self.breaker.outages
+        forgiven = self.breaker.settle(attempt, error, answered_in(row), proving=proving)
+        if self.breaker.outages > outages and self.group is not None:
+            self.group.start_soon(self.breaker.recover)
+        if error is None:
+            self.progress.outcomes[row["verdict"]["outcome"]] += 1
+            self.observed()
+            return
+        self.broke(attempt, error, forgiven)
+
+    def broke(self, attempt: _Attempt, error: ErrorRecord, forgiven: list[_Attempt]) -> None:
+        """Count a try that broke: to be made again, or the attempt's last."""
+        attempt.used += 1
+        for each in forgiven:
+            each.forgive()
+            if each.given_up and each.used < self.bounds.tries:
+                each.given_up = False
+                del self.left[each.key]
+                self.progress.outcomes["system_error"] -= 1
+                self.progress.retried += 1
+                self.again.append(each)
+        if attempt.used >= self.bounds.tries or not self.may_try(Job(*attempt.key, attempt.next)):
+            self.give_up(attempt, error)
+            return
+        self.progress.retried += 1
+        self.observed()
+        raise _Broken(error)
+
+    async def in_some_worker(self, attempt: _Attempt) -> Tried | None:
+        """The try, by another worker where one was lost; None where too many were."""
+        job = Job(*attempt.key, attempt.next)
+        for time in range(1, LOST_TIMES + 1):
+            try:
+                return await self.executor.attempt(job)
+            except WorkerLost as lost:
+                self.progress.lost += 1
+                self.observed()
+                if time == LOST_TIMES:
+                    self.give_up(attempt, ErrorRecord(type(lost).__name__, str(lost), lost.phase))
+        return None
+
+    def give_up(self, attempt: _Attempt, error: ErrorRecord) -> None:
+        attempt.given_up = True
+        self.left[attempt.key] = error
+        self.progress.outcomes["system_error"] += 1
+        self.observed()
+
+    def observed(self) -> None:
+        progress = self.progress
+        progress.running, progress.limit = self.pace.running, self.pace.limit
+        progress.outage = self.breaker.outage
+        if self.observe is not None:
+            self.observe(progress)

@@ -9,9 +9,15 @@ from typing import Any
 
 from outcomebox.interpret import Toolbox, interpret
 from outcomebox.rollout.policy import Completion, Message
+from outcomebox.rollout.tokens import recorded_tokens
 from outcomebox.sandbox import InputError
 
 DONE = "<DONE>"
+
+
+def says_done(text: str | None) -> bool:
+    """Whether a visible text ends the conversation."""
+    return text is not None and text.rstrip().endswith(DONE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +63,7 @@ class AgentTurn:
     @property
     def done(self) -> bool:
         """Whether the visible text ends the conversation."""
-        return (self.content or "").rstrip().endswith(DONE)
+        return says_done(self.content)
 
     def message(self, completion: Completion) -> Message:
         """The assistant message as a row holds it: what was read, and all that it was read from.
@@ -75,11 +81,11 @@ class AgentTurn:
             message["diagnostics"] = list(self.diagnostics)
         if completion.structured is None:
             message["raw"] = completion.text
-            if completion.ids is not None:
-                message["ids"] = list(completion.ids)
             message["prompt_state"] = completion.prompt_state
-            message["finish_reason"] = completion.finish_reason
-        return message
+        elif completion.raw is not None:
+            message["raw"] = completion.raw
+        message["finish_reason"] = completion.finish_reason
+        return message | recorded_tokens(completion)
 
 
 def check_profile(profile: str, format: str) -> None:  # noqa: A002 -- the interpreter's word
@@ -147,7 +153,7 @@ def _structured(completion: Completion, turn: int) -> AgentTurn:
         arguments: Any = {}
         try:
             arguments = json.loads(call.arguments or "{}")
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:  # the latter: nested too deep
             problem = f"the arguments are not JSON: {error}"
         if not problem and not isinstance(arguments, dict):
             problem = "the arguments are not a JSON object"

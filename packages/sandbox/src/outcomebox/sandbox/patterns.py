@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from re import _compiler, _constants, _parser  # type: ignore[attr-defined]
 from typing import Any
 
@@ -29,21 +29,22 @@ _REFUSED = {
 
 
 class Pattern:
-    """A regular expression, read with ``re.DOTALL``.
+    """A regular expression.
 
     Args:
         text: The expression.
+        flags: Of `re`; a ``.`` fits line breaks too unless they say otherwise.
 
     Raises:
         ValueError: It is none, or cannot be matched in linear time; the message says what to write.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, flags: int = re.DOTALL) -> None:
         self.text = text
         try:
-            parsed = _parser.parse(text, re.DOTALL)
-            re.compile(text, re.DOTALL)
-            self._machine = _Machine(parsed, parsed.state.flags)
+            self._parsed = _parser.parse(text, flags)
+            re.compile(text, flags)
+            self._machine = _Machine(self._parsed, self._parsed.state.flags)
         except (re.error, RecursionError, OverflowError) as error:
             raise ValueError(f"{text!r} is no regular expression: {error}") from None
 
@@ -51,15 +52,23 @@ class Pattern:
         """Whether it matches the whole text."""
         return self._machine.run(text)[-1]
 
+    def search(self, text: str) -> bool:
+        """Whether it matches some part of the text."""
+        return any(self._searching.run(text))
+
+    @cached_property
+    def _searching(self) -> _Machine:
+        return _Machine(self._parsed, self._parsed.state.flags, anywhere=True)
+
 
 @lru_cache(maxsize=1024)
-def read_pattern(text: str) -> Pattern:
+def read_pattern(text: str, flags: int = re.DOTALL) -> Pattern:
     """A regular expression, kept for the next time.
 
     Raises:
         ValueError: As for :class:`Pattern`.
     """
-    return Pattern(text)
+    return Pattern(text, flags)
 
 
 class _Closed:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from functools import cached_property
 from typing import Annotated, Any, TypeVar
 
@@ -23,6 +22,7 @@ from pydantic import (
 )
 
 from outcomebox.sandbox.expect import Alternative, TableEdits, TableExpect
+from outcomebox.sandbox.patterns import read_pattern
 
 NO_CHANGE = "no-change"
 _LINTED = "explained_survivors"
@@ -66,10 +66,14 @@ class Reply(_Model):
     def _compiles(cls, value: str | None) -> str | None:
         if value is not None:
             try:
-                re.compile(value)
-            except re.error as error:
-                raise ValueError(f"not a regular expression: {error}; mend the pattern") from None
+                read_pattern(value, 0)
+            except ValueError as error:
+                raise ValueError(f"{error}; mend the pattern") from None
         return value
+
+    def fits(self, said: str) -> bool:
+        """Whether it answers what the agent said; found in time linear in its length."""
+        return self.when is None or read_pattern(self.when, 0).search(said)
 
 
 class UserContext(_Model):

@@ -96,6 +96,11 @@ class World:
             return unknown_tool(tool, self.tools)
         return await route.connection.call(tool, arguments, deadline_s=deadline_s)
 
+    def server_of(self, tool: str) -> str | None:
+        """The server that answers a tool that the scenario lists."""
+        route = self._routes.get(tool)
+        return None if route is None else route.server
+
     async def call_server(self, server: str, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
         """Call any tool of a server: for the harness and for checks, never for an agent.
 
@@ -200,6 +205,7 @@ async def replay_history(
 @dataclass(frozen=True, slots=True)
 class _Route:
     spec: ToolSpec
+    server: str
     connection: Connection
 
 
@@ -225,6 +231,7 @@ async def open_world(
     *,
     seed: int,
     session_id: str,
+    env: Mapping[str, str] | None = None,
 ) -> AsyncIterator[World]:
     """A fresh, initialised session of several servers; all gone on exit.
 
@@ -235,6 +242,7 @@ async def open_world(
         tools: The tools the agent may call. Where two servers have one, the later server's counts.
         seed: The servers' seed.
         session_id: What servers that ask for it are told.
+        env: More variables for this session's servers.
 
     Raises:
         SessionOpenError: A server could not be brought up or initialised, or has no such tool.
@@ -246,7 +254,7 @@ async def open_world(
             for name in world_state:
                 if name not in specs:
                     raise SessionOpenError(f"no tool server {name} is configured")
-                opening = box.connect(specs[name], seed=seed)
+                opening = box.connect(specs[name], seed=seed, env=env)
                 connections[name], _, process = await stack.enter_async_context(opening)
                 processes += [process] if process is not None else []
             world = World(session_id, connections, processes, _routes(connections, tools))
@@ -265,11 +273,11 @@ def _routes(connections: Mapping[str, Connection], tools: Sequence[str]) -> dict
     for name in tools:
         if name.startswith(RESERVED):
             raise SessionOpenError(f"the scenario shows the agent {name}, which is the harness's")
-        having = [each for each in connections.values() if name in each.tools]
+        having = [server for server, each in connections.items() if name in each.tools]
         if not having:
             raise SessionOpenError(f"no server of the scenario has the tool {name}")
-        connection = having[-1]
-        routes[name] = _Route(agent_view(connection.tools[name]), connection)
+        connection = connections[having[-1]]
+        routes[name] = _Route(agent_view(connection.tools[name]), having[-1], connection)
     return routes
 
 

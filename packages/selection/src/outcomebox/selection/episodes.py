@@ -23,8 +23,8 @@ from outcomebox.selection.tasks import TaskInfo, refuse_unicode_twins, task_info
 
 OUTCOMES = ("passed", "failed", "system_error")
 
-# Differ between two runs that mean the same; a row's checksum covers its timings.
-_NOT_IN_DIGEST = ("timing", CHECKSUM)
+# Differ between two runs that mean the same; a row's checksum covers them.
+_NOT_IN_DIGEST = ("timing", "traffic", CHECKSUM)
 
 _COUNT_LIMIT = 2**31
 
@@ -55,8 +55,8 @@ class Episodes:
         tasks: the tasks the rows are about, sorted by uid.
         policy: the `policy` field that all rows share; None where rows carry none.
         digest: SHA-256 (hex) over the rows sorted by key, each as compact JSON with sorted keys
-            and without `timing` and checksum, ended by LF: the digest that a run reports too. The
-            order of rows and files does not change it.
+            and without `timing`, `traffic` and checksum, ended by LF: the digest that a run
+            reports too. The order of rows and files does not change it.
         torn_lines: last lines cut off by a killed run; they are left out and reported.
     """
 

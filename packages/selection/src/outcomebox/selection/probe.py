@@ -2,45 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import anyio
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeRemainingColumn,
-)
 
-from outcomebox.rollout import (
-    AsyncJudge,
-    EpisodeSetting,
-    EpisodeStore,
-    Observer,
-    Policy,
-    RunReport,
-    User,
-    make_judge,
-    make_plan,
-    make_policy,
-    make_user,
-    run_all,
-    seeder,
-)
-from outcomebox.rollout import Progress as RunProgress
-from outcomebox.sandbox import (
-    TaskSet,
-    find_backend,
-    load_tasks,
-    sandbox,
-    start_domains,
-)
+from outcomebox.rollout import Bounds, EpisodeStore, RunReport, make_plan, run_plan
+from outcomebox.rollout.commands.running import interruptible
+from outcomebox.rollout.executors import open_executor
+from outcomebox.rollout.progress import policy_label, progress_display
+from outcomebox.rollout.spec import Loaded
+from outcomebox.rollout.stages import NativeTasks
+from outcomebox.sandbox import BACKEND_VARIABLE, TaskSet, sandbox, start_domains
 from outcomebox.selection.curate import Selection, curate
 from outcomebox.selection.episodes import read_episodes
 from outcomebox.selection.errors import EmptyPoolError, InputError
@@ -75,18 +51,7 @@ class Probed:
 
     def report_json(self) -> dict[str, Any]:
         """The report as plain JSON values."""
-        progress = self.report.progress
-        return {
-            "attempts": progress.total,
-            "outcomes": dict(sorted(progress.outcomes.items())),
-            "retried": progress.retried,
-            "resumed": progress.resumed,
-            "complete": self.report.complete,
-            "left": [
-                {"uid": item.uid, "repetition": item.repetition, **item.error.to_json()}
-                for item in self.report.left
-            ],
-        }
+        return self.report.to_json()
 
 
 def probe_run(settings: RunSettings, console: Console) -> Probed:
@@ -109,16 +74,10 @@ def probe_run(settings: RunSettings, console: Console) -> Probed:
             f"is {probe.stop}",
             "The probe makes all attempts: write never",
         )
-    tasks = load_tasks(settings.curation.sources.tasks)
     curation, lists = resolve_excluded(settings.curation)
-    policy = make_policy(probe.policy or "", probe.policy_options)
-    user = make_user(probe.user_options)
-    with closing(find_backend(settings.backend)) as backend:
-        tasks = load_tasks(settings.curation.sources.tasks, backend=backend)
-        judge = make_judge(
-            probe.judge, probe.judge_options, settings.judge_cache, tasks=tasks.tasks
-        )
-        report = anyio.run(_run, settings, tasks, _Actors(policy, user, judge), console)
+    if settings.backend is not None:
+        os.environ[BACKEND_VARIABLE] = settings.backend
+    tasks, report = anyio.run(interruptible, _Running(settings, console).run)
     episodes = read_episodes([settings.episodes])
     listed = [
         TaskInfo(task.uid, task.domain, task.family, task.tags, task.hash, task.content_hash)
@@ -135,97 +94,73 @@ def probe_run(settings: RunSettings, console: Console) -> Probed:
 
 
 @dataclass(frozen=True)
-class _Actors:
-    policy: Policy
-    user: User
-    judge: AsyncJudge | None
+class _Running:
+    settings: RunSettings
+    console: Console
 
+    async def run(self) -> tuple[TaskSet, RunReport]:
+        """The episodes that the run lacks."""
+        async with self.settings.spec().loaded() as loaded:
+            await loaded.actors.check()
+            return native(loaded), await self._episodes(loaded)
 
-async def _run(
-    settings: RunSettings, tasks: TaskSet, actors: _Actors, console: Console
-) -> RunReport:
-    probe = settings.curation.probe
-    policy, user, judge = actors.policy, actors.user, actors.judge
-    try:
-        await policy.check()
-        await user.check()
-        if judge is not None:
-            await judge.check()
-        save_settings(settings)
-        with EpisodeStore(settings.episodes) as store:
-            plan = make_plan(tasks, probe.attempts, store)
-            async with sandbox() as box:
-                used = {tasks.by_uid[uid].domain for uid, _ in plan.todo}
-                # A run that was made before tools were kept is asked for them when it is resumed.
-                told = known_tools(settings.folder)
-                needed = sorted(used | {task.domain for task in tasks.tasks} - told.keys())
-                domains = [tasks.domains[name] for name in needed]
-                await start_domains(box, domains, backend=tasks.backend)
-                asked = [tasks.domains[name] for name in needed if name not in told]
-                await save_tools(box, tasks, asked, settings.folder)
-                setting = EpisodeSetting(
-                    sandbox=box, policy=policy, user=user, judge=judge, seed_of=seeder(probe.seed)
-                )
-                with _progress(policy, console) as observe:
-                    return await run_all(
-                        setting,
-                        tasks,
+    async def _episodes(self, loaded: Loaded) -> RunReport:
+        settings, tasks = self.settings, native(loaded)
+        probe, how = settings.curation.probe, settings.how
+        opening = open_executor(
+            how.executor,
+            loaded.spec,
+            concurrency=probe.concurrency,
+            options=how.executor_options,
+            loaded=loaded,
+        )
+        bounds = Bounds(
+            concurrency=probe.concurrency,
+            min_concurrency=min(how.min_concurrency, probe.concurrency),
+            tries=probe.max_tries,
+            patience_s=how.patience_s,
+        )
+        async with opening as executor:
+            save_settings(settings)
+            with EpisodeStore(settings.episodes) as store:
+                plan = make_plan(loaded.tasks, probe.attempts, store)
+                await _save_tools(tasks, settings.folder)
+                label = policy_label(loaded.actors.policy)
+                with progress_display(label, self.console) as tell:
+                    return await run_plan(
+                        executor,
+                        plan,
                         store,
-                        attempts=probe.attempts,
-                        concurrency=probe.concurrency,
-                        tries=probe.max_tries,
-                        observe=observe,
+                        bounds=Bounds.replaying(bounds.concurrency) if how.replay else bounds,
+                        check=loaded.actors.check,
+                        may_try=loaded.may_try,
+                        observe=tell,
                     )
-    finally:
-        await policy.aclose()
-        await user.aclose()
-        if judge is not None:
-            await judge.aclose()
 
 
-@contextmanager
-def _progress(policy: Policy, console: Console) -> Iterator[Observer]:
-    """A live bar on a terminal; a line for every tenth of the way elsewhere."""
-    kind = "simulated policy" if policy.simulated else "policy"
-    label = kind if policy.name == "simulated" else f"{kind} {policy.name}"
-    if not console.is_terminal:
-        tenths = -1
+def native(loaded: Loaded) -> TaskSet:
+    """The tasks of a probe, which have to be of our own form.
 
-        def tell(state: RunProgress) -> None:
-            nonlocal tenths
-            now = 10 * state.done // max(1, state.total)
-            if now != tenths:
-                tenths = now
-                console.print(f"{label}: {_counts(state)}, {state.done} of {state.total}")
+    Raises:
+        InputError: They are not.
+    """
+    if not isinstance(loaded.tasks, NativeTasks):
+        raise InputError(
+            "command line",
+            "--tasks",
+            "names a dataset in the ThinkingBox form",
+            "Run it with outcomebox-rollout run, and select with outcomebox-select",
+        )
+    return loaded.tasks.set
 
-        yield tell
+
+async def _save_tools(tasks: TaskSet, folder: Path) -> None:
+    """Write the tools of domains that no earlier part of the run has told of."""
+    told = known_tools(folder)
+    needed = sorted({task.domain for task in tasks.tasks} - told.keys())
+    asked = [tasks.domains[name] for name in needed]
+    if not asked:
         return
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[counts]}"),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-        console=console,
-    ) as bar:
-        task = bar.add_task(label, total=None, counts="", rate="")
-
-        def show(state: RunProgress) -> None:
-            elapsed = bar.tasks[0].elapsed or 0.0
-            fresh = state.done - state.resumed
-            rate = f"{fresh / elapsed:.1f}/s" if elapsed > 0 and fresh else ""
-            bar.update(
-                task, total=state.total, completed=state.done, counts=_counts(state), rate=rate
-            )
-
-        yield show
-
-
-def _counts(state: RunProgress) -> str:
-    outcomes = state.outcomes
-    return (
-        f"{outcomes['passed']} passed, {outcomes['failed']} failed, "
-        f"{outcomes['system_error']} system errors"
-        + (f", {state.retried} retried" if state.retried else "")
-    )
+    async with sandbox() as box:
+        await start_domains(box, asked, backend=tasks.backend)
+        await save_tools(box, tasks, asked, folder)

@@ -12,12 +12,15 @@ import typer
 from rich.console import Console
 
 from outcomebox.rollout import policy_names
+from outcomebox.rollout.breaker import DEFAULT_PATIENCE_S
+from outcomebox.rollout.commands.running import Interrupted, quiet_retries
+from outcomebox.rollout.executors import executor_names
 from outcomebox.sandbox import BACKEND_VARIABLE
 from outcomebox.sandbox import InputError as SandboxInputError
 from outcomebox.selection.errors import SelectionError
 from outcomebox.selection.probe import Probed, probe_run
 from outcomebox.selection.probe_parity import Parity, check_parity, check_readers
-from outcomebox.selection.probe_settings import new_run, options, resumed_run
+from outcomebox.selection.probe_settings import How, new_run, options, resumed_run
 from outcomebox.selection.summary import summary, summary_json
 
 EXAMPLES = """\
@@ -40,7 +43,8 @@ Examples:
       will training read what evaluation reads? Samples nothing that is there already
 
 Exit status: 0 done; 1 attempts are left without a verdict (system errors), or the two readers of
---check-parity would execute different calls; 2 bad input; 130 interrupted.
+--check-parity would execute different calls; 2 bad input; 130 and
+143 interrupted.
 """
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -106,6 +110,29 @@ def probe(  # noqa: PLR0917 -- typer reads the parameters as flags
     concurrency: Annotated[
         int | None, typer.Option(help="Episodes at a time. Default: 4.", min=1)
     ] = None,
+    executor: Annotated[
+        str, typer.Option(metavar="NAME", help=f"One of: {', '.join(executor_names())}.")
+    ] = "local",
+    executor_option: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Setting of the executor.")
+    ] = None,
+    min_concurrency: Annotated[
+        int,
+        typer.Option(help="Episodes at a time, at least, while an endpoint pushes back.", min=1),
+    ] = 1,
+    patience: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS", help="How long an endpoint that is down is waited for.", min=0
+        ),
+    ] = DEFAULT_PATIENCE_S,
+    record: Annotated[
+        bool, typer.Option("--record", help="Keep what is said to models and back, for --replay.")
+    ] = False,
+    replay: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A recording answers, and no model is asked."),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the run. Default: 0.", min=0)] = None,
     out: Annotated[
         Path | None,
@@ -139,6 +166,7 @@ def probe(  # noqa: PLR0917 -- typer reads the parameters as flags
     task's golden calls and slips at stated rates.
     """
     console = Console(stderr=True, highlight=False)
+    quiet_retries()
     overrides: dict[str, Any] = {
         "sources.tasks": tasks or None,
         "probe.policy": policy,
@@ -152,7 +180,15 @@ def probe(  # noqa: PLR0917 -- typer reads the parameters as flags
         overrides["probe.user_options"] = options("--user-option", user_option)
         overrides["probe.judge_options"] = options("--judge-option", judge_option)
         settings = (resumed_run if resume else new_run)(out, config, overrides)
-        settings = replace(settings, judge_cache=judge_cache, backend=backend)
+        how = How(
+            executor,
+            options("--executor-option", executor_option) or {},
+            min_concurrency,
+            patience,
+            record,
+            replay,
+        )
+        settings = replace(settings, judge_cache=judge_cache, backend=backend, how=how)
         if parity:
             check_readers(*parity)
         probed = probe_run(settings, console)
@@ -160,13 +196,13 @@ def probe(  # noqa: PLR0917 -- typer reads the parameters as flags
     except (SelectionError, SandboxInputError) as error:
         console.print(f"error: {error}", style="red", markup=False, soft_wrap=True)
         raise typer.Exit(2) from None
-    except KeyboardInterrupt:
+    except Interrupted as interrupted:
         console.print(
             "Interrupted. Every finished attempt is kept; the same command with --resume and "
             "--out goes on from here.",
             style="yellow",
         )
-        raise typer.Exit(130) from None
+        raise typer.Exit(128 + interrupted.signal) from None
     _show(probed, checked, as_json, console)
     _report_left(probed, console)
     if not probed.report.complete or (checked is not None and not checked.same):
@@ -200,11 +236,22 @@ def _show(probed: Probed, checked: Parity | None, as_json: bool, console: Consol
 
 
 def _report_left(probed: Probed, console: Console) -> None:
-    left = probed.report.left
-    if not left:
+    report = probed.report
+    left = report.left
+    if report.outage is not None:
+        outage = report.outage
+        console.print(
+            f"Stopped: {outage.boundary} is down ({outage.error.type}: {outage.error.message}); it "
+            f"was asked {outage.asked} times within {outage.patience_s:.0f} s. Every finished "
+            "attempt is kept.",
+            style="bold red",
+            markup=False,
+            soft_wrap=True,
+        )
+    if report.complete:
         return
     console.print(
-        f"{len(left)} of {probed.report.progress.total} attempts have no verdict, because "
+        f"{report.unfinished} of {report.progress.total} attempts have no verdict, because "
         "infrastructure failed (they count nowhere):",
         style="bold red",
     )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from outcomebox.rollout import RunSpec
+from outcomebox.rollout.breaker import DEFAULT_PATIENCE_S
 from outcomebox.sandbox import BUNDLED
 from outcomebox.selection.atomic import write_files
 from outcomebox.selection.curation import Curation
@@ -22,6 +24,27 @@ _FREE = {"concurrency", "max_tries"}
 
 
 @dataclass(frozen=True)
+class How:
+    """How a probe is made; it decides no row, and is not written down.
+
+    Attributes:
+        executor: where episodes run.
+        executor_options: its settings.
+        min_concurrency: episodes at a time, at least.
+        patience_s: seconds that an endpoint that is down is waited for.
+        record: whether what is said to models and back is kept.
+        replay: a recording that answers instead of models.
+    """
+
+    executor: str = "local"
+    executor_options: Mapping[str, str] = field(default_factory=dict)
+    min_concurrency: int = 1
+    patience_s: float = DEFAULT_PATIENCE_S
+    record: bool = False
+    replay: Path | None = None
+
+
+@dataclass(frozen=True)
 class RunSettings:
     """A probe run to be made.
 
@@ -31,12 +54,30 @@ class RunSettings:
         judge_cache: where the judge's votes are kept, which decides nothing but what is asked
             again; in memory by default.
         backend: where sessions keep their rows; never written down, as it may hold a password.
+        how: how it is made.
     """
 
     folder: Path
     curation: Curation
     judge_cache: Path | None = None
     backend: str | None = None
+    how: How = field(default_factory=How)
+
+    def spec(self) -> RunSpec:
+        """What decides the rows, as a run has it."""
+        probe, how = self.curation.probe, self.how
+        return RunSpec(
+            tasks=self.curation.sources.tasks,
+            policy=probe.policy or "simulated",
+            policy_options=probe.policy_options,
+            user_options=probe.user_options,
+            judge=probe.judge,
+            judge_options=probe.judge_options,
+            judge_cache=None if self.judge_cache is None else str(self.judge_cache),
+            seed=probe.seed,
+            record=how.record,
+            replay=None if how.replay is None else str(how.replay),
+        )
 
     @property
     def episodes(self) -> Path:

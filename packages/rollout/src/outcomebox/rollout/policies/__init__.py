@@ -13,6 +13,7 @@ from importlib.metadata import entry_points
 from outcomebox.rollout.policies.golden import GoldenPolicy
 from outcomebox.rollout.policies.noop import NoopPolicy
 from outcomebox.rollout.policies.openai import openai_policy
+from outcomebox.rollout.policies.replay import replay_policy
 from outcomebox.rollout.policies.simulated import simulated_policy
 from outcomebox.rollout.policy import Policy
 from outcomebox.sandbox import InputError
@@ -21,6 +22,7 @@ BUILT_IN: Mapping[str, Callable[..., Policy]] = {
     "golden": GoldenPolicy,
     "noop": NoopPolicy,
     "openai": openai_policy,
+    "replay": replay_policy,
     "simulated": simulated_policy,
 }
 _GROUP = "outcomebox.policies"

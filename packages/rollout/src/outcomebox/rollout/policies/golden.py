@@ -8,8 +8,8 @@ from typing import Any
 from outcomebox.interpret import render
 from outcomebox.rollout.errors import GoldenError
 from outcomebox.rollout.policy import Completion, EpisodeContext, Message, PolicyEpisode
+from outcomebox.rollout.stage import GoldenLike
 from outcomebox.rollout.turns import DONE
-from outcomebox.sandbox import Call
 
 
 class GoldenPolicy:
@@ -32,7 +32,7 @@ class GoldenPolicy:
 
     def start(self, context: EpisodeContext) -> PolicyEpisode:
         """A replay of the task's golden list."""
-        return Replay(context.task.golden)
+        return Replay(context.golden)
 
     async def aclose(self) -> None:
         """Nothing to release."""
@@ -41,7 +41,7 @@ class GoldenPolicy:
 class Replay:
     """Some calls in order, then the end."""
 
-    def __init__(self, calls: Sequence[Call]) -> None:
+    def __init__(self, calls: Sequence[GoldenLike]) -> None:
         self._left = list(calls)
 
     async def complete(self, messages: Sequence[Message]) -> Completion:

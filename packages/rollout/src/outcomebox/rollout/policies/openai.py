@@ -1,15 +1,24 @@
-"""Any model behind an OpenAI-compatible chat endpoint."""
+"""Any model behind an OpenAI-compatible endpoint: vLLM, sglang, hosted ones."""
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from outcomebox.reward.chat import ChatEndpoint, ChatError
+from outcomebox.reward.chat import (
+    ChatAnswer,
+    ChatEndpoint,
+    ChatError,
+    ContextTooLong,
+    StructuredCall,
+)
 from outcomebox.rollout.errors import PolicyError
-from outcomebox.rollout.policy import Completion, EpisodeContext, Message, PolicyEpisode
+from outcomebox.rollout.policies.api import to_api
+from outcomebox.rollout.policies.options import Options, endpoint, sampling
+from outcomebox.rollout.policy import Completion, EpisodeContext, Message, Policy, PolicyEpisode
+from outcomebox.rollout.tokens import Standing
 from outcomebox.sandbox import InputError, ToolSpec
 
 
@@ -21,15 +30,17 @@ class OpenAIPolicy:
         parse: ``server``: tool calls are what the endpoint says they are. ``client``: the content
             is the model's raw output, which our interpreter reads (for servers that have no tool
             parser).
+        thought: The field in which the model's earlier reasoning is given back; empty: it is not.
     """
 
     simulated = False
     format = "qwen3_xml"
 
-    def __init__(self, endpoint: ChatEndpoint, parse: str = "server") -> None:
+    def __init__(self, endpoint: ChatEndpoint, parse: str = "server", thought: str = "") -> None:
         self.name = endpoint.model
         self.endpoint = endpoint
         self.parse = parse
+        self.thought = thought
 
     def describe(self) -> Mapping[str, Any]:
         """Model, address and settings; never the key."""
@@ -37,6 +48,7 @@ class OpenAIPolicy:
             "name": "openai",
             "simulated": False,
             "parse": self.parse,
+            **({"reasoning": self.thought} if self.thought else {}),
             **self.endpoint.describe(),
         }
 
@@ -62,125 +74,151 @@ class _Chat:
         self._policy = policy
         self._tools = [tool.openai() for tool in tools]
         self._seed = seed & 0x7FFFFFFF
+        self._standing = Standing()
+        self._call_ids: set[str] = set()
 
     async def complete(self, messages: Sequence[Message]) -> Completion:
-        raw = self._policy.parse == "client"
+        policy, raw = self._policy, self._policy.parse == "client"
         try:
-            answer = await self._policy.endpoint.chat(
-                [to_api(message, raw=raw) for message in messages],
+            answer = await policy.endpoint.chat(
+                [to_api(message, raw=raw, thought=policy.thought) for message in messages],
                 tools=self._tools,
                 seed=self._seed,
             )
+        except ContextTooLong:
+            # The agent has talked itself out of room: its own end, and no failure of the endpoint.
+            nothing = () if self._standing.ids else None
+            return Completion(
+                "",
+                finish_reason="length",
+                structured=None if raw else (),
+                ids=nothing,
+                logprobs=nothing,
+                context_ids=nothing,
+            )
         except ChatError as error:
             raise PolicyError(str(error)) from error
-        if raw:
-            if answer.tool_calls or answer.reasoning:
-                raise PolicyError(
-                    "the endpoint takes the output apart itself; use --policy-option parse=server"
-                )
-            return Completion(
-                answer.content or "", finish_reason=answer.finish_reason, usage=answer.usage
+        if raw and (answer.tool_calls or answer.reasoning):
+            raise PolicyError(
+                "the endpoint takes the output apart itself; use --policy-option parse=server"
             )
         return Completion(
-            answer.content or "",
+            answer.content or answer.refusal or "",
             finish_reason=answer.finish_reason,
-            structured=answer.tool_calls,
-            reasoning=answer.reasoning,
+            structured=None if raw else self._told_apart(answer.tool_calls),
+            reasoning=None if raw else answer.reasoning,
             usage=answer.usage,
+            raw=answer.raw,
+            **self._ids(answer),
         )
 
+    def _told_apart(self, calls: Sequence[StructuredCall]) -> tuple[StructuredCall, ...]:
+        """The calls; an id that the episode has had already is left for the loop to make."""
+        found = []
+        for call in calls:
+            found.append(replace(call, id="") if call.id in self._call_ids else call)
+            self._call_ids.add(call.id)
+        return tuple(found)
 
-def to_api(message: Message, *, raw: bool = False) -> Message:
-    """A message of a row as the chat API takes it.
-
-    Args:
-        message: As the episode holds it.
-        raw: Give assistant turns back as the text the model wrote, and tool answers as user text,
-            for a server that does not know tool calls.
-    """
-    role = message["role"]
-    if role == "tool":
-        if raw:
-            return {
-                "role": "user",
-                "content": f"<tool_response>\n{message['content']}\n</tool_response>",
-            }
-        return {
-            "role": "tool",
-            "tool_call_id": message["tool_call_id"],
-            "content": message["content"],
-        }
-    if role != "assistant":
-        return {"role": role, "content": message["content"]}
-    if raw:
-        return {"role": role, "content": message["raw"]}
-    result: Message = {"role": role, "content": message["content"] or ""}
-    if message.get("tool_calls"):
-        result["tool_calls"] = [
-            {
-                "id": call["id"],
-                "type": "function",
-                "function": {"name": call["name"], "arguments": json.dumps(call["arguments"])},
-            }
-            for call in message["tool_calls"]
-        ]
-    return result
+    def _ids(self, answer: ChatAnswer) -> dict[str, Any]:
+        """The fields of a completion that hold its tokens, where the endpoint tells them."""
+        if answer.ids is None:
+            return {}
+        found: dict[str, Any] = {"ids": answer.ids, "logprobs": answer.logprobs}
+        if answer.prompt_ids is not None:
+            context = self._standing.context(answer.prompt_ids)
+            self._standing.sampled(answer.ids)
+            found |= {"context_ids": context.ids, "restarts": context.restarts}
+        return found
 
 
 def openai_policy(  # noqa: PLR0917 -- options by name
     base_url: str = "",
     model: str = "",
-    key_variable: str = "OPENAI_API_KEY",
-    parse: str = "server",
+    key_variable: str = "",
+    headers: str = "",
+    api: str = "",
+    parse: str = "",
+    stream: str = "",
     temperature: str = "",
     top_p: str = "",
+    top_k: str = "",
+    min_p: str = "",
+    presence_penalty: str = "",
+    frequency_penalty: str = "",
+    repetition_penalty: str = "",
+    stop: str = "",
     max_tokens: str = "",
-    timeout_s: str = "300",
-) -> OpenAIPolicy:
-    """The policy from options given as text; address and model may come from the environment.
+    max_tokens_field: str = "",
+    parallel_tool_calls: str = "",
+    reasoning: str = "",
+    template_options: str = "",
+    tokens: str = "",
+    tokenizer: str = "",
+    format: str = "",  # noqa: A002 -- the interpreter's word
+    timeout_s: str = "",
+    quiet_s: str = "",
+    attempts: str = "",
+    extra: str = "",
+) -> Policy:
+    """The policy from options given as text; address and key may come from the environment.
 
     Raises:
-        InputError: An option is missing or is not what it should be.
+        InputError: An option is missing or is not what it should be, or two do not go together.
     """
-    base_url = base_url or os.environ.get("OPENAI_BASE_URL", "")
-    if not base_url:
-        raise InputError(
-            "give the address: --policy-option base_url=http://127.0.0.1:8000/v1, or set the "
-            "environment variable OPENAI_BASE_URL",
-            field="policy-option base_url",
-        )
-    if not base_url.startswith(("http://", "https://")):
-        raise InputError(
-            "the address has to start with http:// or https://",
-            field="policy-option base_url",
-            value=base_url,
-        )
-    if not model:
-        raise InputError("name the model: --policy-option model=NAME", field="policy-option model")
-    if parse not in {"server", "client"}:
-        raise InputError(
-            "is server (the endpoint reads tool calls) or client (our interpreter does)",
-            field="policy-option parse",
-            value=parse,
-        )
-    settings: dict[str, Any] = {}
-    for name, text in (("temperature", temperature), ("top_p", top_p)):
-        if text:
-            settings[name] = _number(name, text)
-    if max_tokens:
-        settings["max_tokens"] = int(_number("max_tokens", max_tokens))
-    endpoint = ChatEndpoint(
-        base_url=base_url,
-        model=model,
-        key_variable=key_variable,
-        settings=settings,
-        timeout_s=_number("timeout_s", timeout_s),
+    options = Options("policy-option", {**locals()})
+    settings = sampling(options)
+    streamed = options.flag("stream") or False
+    kwargs = options.mapping("template_options")
+    if options.one_of("api", ("chat", "completions")) == "completions":
+        return _raw_completions(options, settings, kwargs, stream=streamed)
+    for name in ("tokenizer", "format"):
+        if options.text(name):
+            raise options.wrong(name, "is only of use with api=completions")
+    if kwargs:
+        settings["chat_template_kwargs"] = kwargs
+    parallel = options.flag("parallel_tool_calls")
+    if parallel is not None:
+        settings["parallel_tool_calls"] = parallel
+    if options.flag("tokens"):
+        settings |= {"return_token_ids": True, "logprobs": True}
+    read_by = options.one_of("parse", ("server", "client")) or "server"
+    thought = options.one_of("reasoning", ("none", "reasoning_content", "reasoning")) or "none"
+    return OpenAIPolicy(
+        endpoint(options, settings, role="policy", stream=streamed),
+        read_by,
+        "" if thought == "none" else thought,
     )
-    return OpenAIPolicy(endpoint, parse)
 
 
-def _number(name: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError("give a number", field=f"policy-option {name}", value=text) from None
+def _raw_completions(
+    options: Options, settings: Mapping[str, Any], kwargs: dict[str, Any], *, stream: bool
+) -> Policy:
+    from outcomebox.rollout.policies.completions import (  # noqa: PLC0415 -- needs libraries that
+        EndpointSampler,  # other policies do without
+    )
+    from outcomebox.rollout.policies.modelfolder import model_folder  # noqa: PLC0415 -- likewise
+    from outcomebox.rollout.policies.tokens import TokenPolicy  # noqa: PLC0415 -- likewise
+
+    for name in ("parse", "parallel_tool_calls", "reasoning"):
+        if options.text(name):
+            raise options.wrong(name, "is only of use with api=chat")
+    if options.flag("tokens") is False:
+        raise options.wrong("tokens", "api=completions always asks for them; leave it out")
+    folder = options.text("tokenizer")
+    if folder is None:
+        raise InputError(
+            "api=completions writes the prompt itself: give the model's folder with "
+            "--policy-option tokenizer=PATH",
+            field="policy-option tokenizer",
+        )
+    format = options.text("format") or OpenAIPolicy.format  # noqa: A001 -- likewise
+    found = model_folder(Path(folder), format, kwargs)
+    at = endpoint(options, settings, role="policy", stream=stream)
+    return TokenPolicy(
+        EndpointSampler(at, found.tokenizer),
+        found.template,
+        found.tokenizer,
+        name=at.model,
+        format=format,
+    )

@@ -30,7 +30,7 @@ from outcomebox.rollout.policies.quirks import quirk
 from outcomebox.rollout.policies.slips import Step, apply_slip, known_values, unasked_write
 from outcomebox.rollout.policy import Completion, EpisodeContext, Message, PolicyEpisode
 from outcomebox.rollout.turns import DONE
-from outcomebox.sandbox import InputError
+from outcomebox.sandbox import InputError, Task
 
 # skill -> (chance of a slip in an episode, the slips it leads to)
 SLIP_RATES: Mapping[str, tuple[float, tuple[str, ...]]] = {
@@ -113,8 +113,13 @@ class _Agent:
         self._random = random.Random(context.seed)
         self._writes = {tool.name for tool in context.tools if tool.writes}
         task = context.task
-        steps = [Step(call.tool, dict(call.arguments)) for call in task.golden]
-        for skill in ("any", *task.tags):
+        tags, replies = (
+            (task.tags, task.user_context.replies)
+            if isinstance(task, Task)
+            else (task.tags.labels, ())
+        )
+        steps = [Step(call.tool, dict(call.arguments)) for call in context.golden]
+        for skill in ("any", *tags):
             if skill not in SLIP_RATES:
                 continue
             rate, slips = SLIP_RATES[skill]
@@ -125,7 +130,7 @@ class _Agent:
                 steps = apply_slip(which, steps, self._writes, self._random)
         self._steps = steps
         # As many questions as the user has answers for: identity first, then the go-ahead.
-        self._questions = list(_ASK[: len(task.user_context.replies)])
+        self._questions = list(_ASK[: len(replies)])
         self._mend: Step | None = None
 
     async def complete(self, messages: Sequence[Message]) -> Completion:

@@ -13,7 +13,7 @@ or run here. Tasks share what they were read from: no value in one may be change
 from outcomebox.sandbox.thinkingbox.jsonl import dump_jsonl, hydrate_jsonl
 from outcomebox.sandbox.thinkingbox.load import load_thinkingbox
 from outcomebox.sandbox.thinkingbox.merge import merge
-from outcomebox.sandbox.thinkingbox.prompts import Prompts, prompts
+from outcomebox.sandbox.thinkingbox.prompts import Prompts, fill, prompts
 from outcomebox.sandbox.thinkingbox.tags import Tags
 from outcomebox.sandbox.thinkingbox.task import (
     UNLIMITED,
@@ -38,6 +38,7 @@ __all__ = [
     "ThinkingBoxTask",
     "ToolOverride",
     "dump_jsonl",
+    "fill",
     "hydrate_jsonl",
     "load_thinkingbox",
     "merge",

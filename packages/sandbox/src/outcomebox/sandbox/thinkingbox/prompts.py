@@ -14,7 +14,7 @@ from outcomebox.sandbox.thinkingbox.task import ThinkingBoxTask
 
 # As in str.format a key is taken as it stands, digits alone being a number; a dot asks for an
 # attribute and fits nothing here.
-_FIELD = re.compile(r"init((?:\[[^\]]+\])*)")
+_FIELD = re.compile(r"([^.\[\]]+)((?:\[[^\]]+\])*)")
 _KEY = re.compile(r"\[([^\]]+)\]")
 
 
@@ -60,7 +60,7 @@ def prompts(task: ThinkingBoxTask, init_result: Mapping[str, Any]) -> Prompts:
 
 def _fill(task: ThinkingBoxTask, field: str, text: str, init: Mapping[str, Any]) -> str:
     try:
-        return _ItemsOnly().vformat(text, (), {"init": init})
+        return fill(text, {"init": init}, "{init[server][key]}")
     except KeyError as error:
         message = f"asks for what the servers' init did not return: {error.args[0]}; mend the name"
         raise InputError(message, file=task.file, task=task.uid, field=field) from error
@@ -69,8 +69,27 @@ def _fill(task: ThinkingBoxTask, field: str, text: str, init: Mapping[str, Any])
         raise InputError(message, file=task.file, task=task.uid, field=field) from error
 
 
+def fill(text: str, values: Mapping[str, Any], form: str = "{name[key]}") -> str:
+    """``str.format`` in which items can be looked up, and no attributes.
+
+    Args:
+        text: The format string.
+        values: What its fields start from, by name.
+        form: What a field looks like, for messages.
+
+    Raises:
+        KeyError: It names what is not there.
+        ValueError: It is no such format string.
+        TypeError: A value does not take its format.
+    """
+    return _ItemsOnly(form).vformat(text, (), values)
+
+
 class _ItemsOnly(string.Formatter):
     """``str.format`` without attributes, and without fields that are only numbered."""
+
+    def __init__(self, form: str) -> None:
+        self._form = form
 
     def get_field(
         self,
@@ -80,10 +99,10 @@ class _ItemsOnly(string.Formatter):
     ) -> tuple[Any, str]:
         """What a field stands for."""
         match = _FIELD.fullmatch(field_name)
-        if match is None:
-            raise ValueError(f"{{{field_name}}} is not of the form {{init[server][key]}}")
-        found: Any = kwargs["init"]
-        for key in _KEY.findall(match[1]):
+        if match is None or match[1] not in kwargs:
+            raise ValueError(f"{{{field_name}}} is not of the form {self._form}")
+        found: Any = kwargs[match[1]]
+        for key in _KEY.findall(match[2]):
             place = int(key) if key.isdecimal() else key
             if isinstance(place, int) and place > sys.maxsize:
                 raise ValueError(f"[{key}] is too large a number")
@@ -91,7 +110,7 @@ class _ItemsOnly(string.Formatter):
                 found = found[place]
             except (LookupError, TypeError) as error:
                 raise KeyError(f"{{{field_name}}} has no [{key}]") from error
-        return found, "init"
+        return found, match[1]
 
     def check_unused_args(self, *_: Any) -> None:
         """Nothing: a text need not use what there is."""

@@ -230,7 +230,15 @@ class ThinkingBoxTask(Form):
     @cached_property
     def hash(self) -> str:
         """SHA-256 of the task's content (all but its metadata, which has paths): 64 hex digits."""
-        plain = self.model_dump(mode="json", exclude={"metadata"})
+        return self._digest({"metadata"})
+
+    @cached_property
+    def content_hash(self) -> str:
+        """SHA-256 of what the task asks and accepts, whatever it is called and tagged."""
+        return self._digest({"metadata", "uid", "tags"})
+
+    def _digest(self, left_out: set[str]) -> str:
+        plain = self.model_dump(mode="json", exclude=left_out)
         text = json.dumps(plain, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 

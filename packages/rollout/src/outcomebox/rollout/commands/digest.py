@@ -1,0 +1,27 @@
+"""`outcomebox-rollout digest`: what a run found, as one number."""
+
+from __future__ import annotations
+
+import typer
+
+from outcomebox.rollout.commands.shared import RunArgument, progress, reported, stderr
+from outcomebox.rollout.digest import digest_file
+from outcomebox.rollout.runfolder import find_run
+
+EXAMPLES = """\
+Examples:
+
+  outcomebox-rollout digest runs/mine
+      prints 64 hexadecimal digits: equal for two runs exactly when they found the same
+"""
+
+
+def digest(run: RunArgument) -> None:
+    """Print a number that is the same for two runs exactly when they found the same.
+
+    Rows are compared in the order of their keys, without their timing and traffic.
+    """
+    console = stderr()
+    with reported(console), progress("reading", console) as tell:
+        found = digest_file(find_run(run).rows, tell)
+    typer.echo(found)
