@@ -16,15 +16,16 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 import httpx
@@ -46,6 +47,7 @@ from outcomebox.sandbox import load_tasks, open_session, sandbox, start_domains
 TASKS = ("retail", "travel")
 GOAL_MS = 50.0
 _LATER = {"try": 0}
+Given = TypeVar("Given")
 
 
 def main() -> None:
@@ -99,50 +101,86 @@ def spec(address: str, limit: int | None = None, **options: str) -> RunSpec:
 
 
 async def cost(episodes: int) -> dict[str, Any]:
-    """CPU of the harness an episode, beside the same calls made directly."""
+    """CPU of the harness an episode, beside the same calls made directly.
+
+    All episodes of a task, four at a time, then those of the next: the line through the tasks'
+    (calls, CPU an episode) by least squares says what an episode of ten calls costs.
+    """
     rows: list[Mapping[str, Any]] = []
+    ours: list[tuple[float, float]] = []
     async with (
         endpoint("--skill", "1000", "--malformed", "0", "--parallel", "0") as address,
         spec(address).open() as worker,
     ):
-        jobs = _jobs(worker, episodes + 8)
-        await _all(worker, jobs[:8], 4, [])  # what is loaded once
-        started = time.process_time()
-        await _all(worker, jobs[8:], 4, rows)
-        ours = time.process_time() - started
-    calls = sum(len(row["calls"]) for row in rows)
-    direct, direct_calls = await _direct(jobs[8:])
-    one, other = 1e4 * ours / calls, 1e4 * direct / direct_calls
+        uids = [task.uid for task in worker.tasks.tasks]
+        each = max(1, round(episodes / len(uids)))
+
+        async def one(job: Job) -> None:
+            rows.append((await worker.attempt(job)).row)
+
+        await _four_at_a_time(one, [Job(uid, each) for uid in uids[:8]])  # what is loaded once
+        rows.clear()
+        for uid in uids:
+            started, first = time.process_time(), len(rows)
+            await _four_at_a_time(one, [Job(uid, at) for at in range(each)])
+            spent = 1e3 * (time.process_time() - started) / each
+            ours.append((sum(len(row["calls"]) for row in rows[first:]) / each, spent))
+    direct = await _direct(uids, each)
+    one_ms, other_ms = _of_ten_calls(ours), _of_ten_calls(direct)
     return {
         "episodes": len(rows),
         "outcomes": Counter(row["verdict"]["outcome"] for row in rows),
-        "calls_an_episode": calls / len(rows),
+        "calls_an_episode": statistics.fmean(calls for calls, _ in ours),
         "requests_an_episode": sum(r["traffic"]["policy"]["requests"] for r in rows) / len(rows),
-        "cpu_ms_an_episode": 1e3 * ours / len(rows),
-        "cpu_ms_a_10_call_episode": one,
+        "cpu_ms_an_episode": statistics.fmean(ms for _, ms in ours),
+        "cpu_ms_a_10_call_episode": one_ms,
         "goal_ms": GOAL_MS,
-        "direct_cpu_ms_a_10_call_episode": other,
-        "ratio": one / other,
+        "direct_cpu_ms_a_10_call_episode": other_ms,
+        "ratio": one_ms / other_ms,
     }
 
 
-async def _direct(jobs: Sequence[Job]) -> tuple[float, int]:
-    """CPU of golden calls on sessions, with the verdict, and how many calls."""
+def _of_ten_calls(pairs: Sequence[tuple[float, float]]) -> float:
+    """Milliseconds where the line through (calls, milliseconds) has ten calls."""
+    slope, base = statistics.linear_regression(*zip(*pairs, strict=True))
+    return base + 10 * slope
+
+
+async def _direct(uids: Sequence[str], each: int) -> list[tuple[float, float]]:
+    """Number and CPU milliseconds of each task's golden calls on a session, with the verdict."""
     tasks = load_tasks(TASKS)
-    calls = 0
+    pairs: list[tuple[float, float]] = []
     async with sandbox() as box:
         await start_domains(box, list(tasks.domains.values()))
-        for task in tasks.tasks:
-            tasks.image(task)
-        started = time.process_time()
-        for job in jobs:
-            task = tasks.by_uid[job.uid]
+
+        async def one(uid: str) -> None:
+            task = tasks.by_uid[uid]
             async with open_session(box, tasks.domain(task), tasks.image(task), seed=0) as session:
                 for call in task.golden:
                     await session.call(call.tool, call.arguments)
-                    calls += 1
                 judged(task, await session.close(), None, [])
-        return time.process_time() - started, calls
+
+        await _four_at_a_time(one, uids[:8])
+        for uid in uids:
+            started = time.process_time()
+            await _four_at_a_time(one, [uid] * each)
+            spent = 1e3 * (time.process_time() - started) / each
+            pairs.append((float(len(tasks.by_uid[uid].golden)), spent))
+    return pairs
+
+
+async def _four_at_a_time(
+    one: Callable[[Given], Coroutine[Any, Any, None]], given: Sequence[Given]
+) -> None:
+    limit = anyio.CapacityLimiter(4)
+
+    async def limited(what: Given) -> None:
+        async with limit:
+            await one(what)
+
+    async with anyio.create_task_group() as group:
+        for what in given:
+            group.start_soon(limited, what)
 
 
 async def flight(live: int) -> dict[str, Any]:
@@ -255,20 +293,6 @@ def _digest(rows: Mapping[Any, Mapping[str, Any]]) -> str:
 def _jobs(worker: Worker, number: int) -> list[Job]:
     uids = [task.uid for task in worker.tasks.tasks]
     return [Job(uids[at % len(uids)], at // len(uids)) for at in range(number)]
-
-
-async def _all(
-    worker: Worker, jobs: Sequence[Job], at_a_time: int, rows: list[Mapping[str, Any]]
-) -> None:
-    limit = anyio.CapacityLimiter(at_a_time)
-
-    async def one(job: Job) -> None:
-        async with limit:
-            rows.append((await worker.attempt(job)).row)
-
-    async with anyio.create_task_group() as group:
-        for job in jobs:
-            group.start_soon(one, job)
 
 
 def _held() -> dict[str, int]:

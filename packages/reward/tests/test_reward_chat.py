@@ -21,7 +21,9 @@ from outcomebox.reward.chat import (
     counting_traffic,
 )
 from outcomebox.reward.chat.answers import chat_answer, text_answer
+from outcomebox.reward.chat.endpoint import _asked_wait
 from outcomebox.reward.chat.streams import joined
+from outcomebox.sandbox.errors import InputError
 from raw_endpoint import DONE, RESET, Piece, delta, event, raw_endpoint, streamed, whole
 
 pytestmark = pytest.mark.anyio
@@ -139,14 +141,14 @@ async def test_a_stream_that_is_cut_off_is_asked_for_again_and_never_a_short_ans
         (streamed(delta(content=5), DONE), "not as it should be"),
         (streamed(delta("abort", content="half"), DONE), "gave the answer up"),
         (whole(answered({"content": "half"}, "error")), "gave the answer up"),
-        (streamed(*GOOD[:4], RESET), "ReadError"),
-        ([RESET], "ReadError"),
-        ([b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"], "RemoteProtocolError"),
+        (streamed(*GOOD[:4], RESET), "no finish reason"),
+        ([RESET], "ClientOSError|ServerDisconnectedError"),
+        ([b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"], "ClientPayloadError"),
         (whole(b"<html>busy</html>"), "not JSON"),
         (whole({"error": {"message": "no worker"}}), "an error: no worker"),
         (whole({}, "503 Busy"), "HTTP 503"),
         (whole({}, "425 Early"), "HTTP 425"),
-        (streamed(*GOOD[:4], 30.0), "ReadTimeout"),
+        (streamed(*GOOD[:4], 30.0), "SocketTimeoutError"),
     ],
 )
 async def test_what_broke_is_said_when_no_try_is_left(broken: list[Piece], words: str) -> None:
@@ -211,17 +213,10 @@ async def test_when_an_endpoint_asks_for_a_pause_all_requests_make_it() -> None:
 
 
 async def test_a_date_is_a_pause_too() -> None:
-    import httpx
-
-    from outcomebox.reward.chat.endpoint import _asked_wait
-
-    def asked(text: str) -> float | None:
-        return _asked_wait(httpx.Response(429, headers={"Retry-After": text}))
-
-    assert asked(formatdate(0, usegmt=True)) == 0.0
-    assert asked(formatdate(4e9, usegmt=True)) == 60.0
-    assert asked("soon") is None
-    assert asked("") is None
+    assert _asked_wait(formatdate(0, usegmt=True)) == 0.0
+    assert _asked_wait(formatdate(4e9, usegmt=True)) == 60.0
+    assert _asked_wait("soon") is None
+    assert _asked_wait("") is None
 
 
 ODD: list[tuple[dict[str, Any], dict[str, Any]]] = [
@@ -327,6 +322,55 @@ async def test_completions_are_streamed_too() -> None:
         await endpoint.aclose()
     assert (answer.text, answer.ids, answer.logprobs) == ("ab", (1, 2, 3), (-1.0, -1.0, -1.0))
     assert server.bodies[0]["prompt"] == [5, 6]
+
+
+@pytest.mark.parametrize("text", ["\ud83d", "\x00 \u2028 é", "\U0001f600"])
+async def test_whatever_a_conversation_holds_is_sent_as_it_is(text: str) -> None:
+    messages = [{"role": "user", "content": text, "large": 2**70, "real": 1.5}]
+    async with raw_endpoint(whole(answered({"content": "x"}))) as server:
+        endpoint = ChatEndpoint(server.url, "m")
+        await endpoint.chat(messages)
+        await endpoint.aclose()
+    assert server.bodies[0] == {"model": "m", "messages": messages}
+
+
+@pytest.mark.parametrize("value", ["two\nlines", "kéy"])
+def test_a_key_that_no_header_can_hold_is_refused_unshown(
+    value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_KEY", value)
+    with pytest.raises(InputError, match=r"environment variable MY_KEY.*set it again") as caught:
+        ChatEndpoint("http://127.0.0.1:1/v1", "m", key_variable="MY_KEY")
+    assert value not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("user", "sent"), [("me:p4ss@", "Basic bWU6cDRzcw=="), ("t0ken@", "Basic dDBrZW46"), ("", None)]
+)
+async def test_a_user_in_the_address_is_sent_and_never_told(
+    user: str, sent: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k3y-of-mine")
+    async with raw_endpoint(whole(answered({"content": "x"}))) as server:
+        endpoint = ChatEndpoint(server.url.replace("//", f"//{user}"), "m")
+        await endpoint.chat(HELLO)
+        await endpoint.aclose()
+    assert f"Authorization: {sent or 'Bearer k3y-of-mine'}\r\n" in server.asked[0][0]
+    assert endpoint.address == server.url
+
+
+async def test_a_proxy_of_the_environment_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with raw_endpoint(whole(answered({"content": "x"}))) as server:
+        monkeypatch.setenv("http_proxy", server.url.removesuffix("/v1"))
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        for host, direct in (("127.0.0.1", True), ("models.invalid", False)):
+            url = server.url.replace("127.0.0.1", host)
+            endpoint = ChatEndpoint(url, "m")
+            await endpoint.chat(HELLO)
+            await endpoint.aclose()
+            asked = server.asked[-1][0]
+            path = f"{url}/chat/completions"
+            assert asked.startswith("POST /v1/chat/completions " if direct else f"POST {path} ")
 
 
 async def test_a_query_of_the_address_goes_along_and_is_not_told() -> None:

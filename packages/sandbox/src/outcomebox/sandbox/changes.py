@@ -11,6 +11,7 @@ and what remains is deleted or inserted.
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -52,6 +53,7 @@ __all__ = [
 Op: TypeAlias = Literal["insert", "update", "delete"]
 Schema: TypeAlias = Mapping[tuple[str, str], tuple[str, str]]
 """As in :attr:`DatabaseState.schema`."""
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +243,7 @@ def value_to_json(value: Value) -> Any:
         return {"$blob": value.hex()}
     if isinstance(value, float) and math.isinf(value):
         return {"$real": str(value)}
-    if isinstance(value, str) and any("\ud800" <= mark <= "\udfff" for mark in value):
+    if isinstance(value, str) and not value.isascii() and _SURROGATE.search(value):
         return {"$text": value.encode("utf-8", "surrogateescape").hex()}
     return value
 

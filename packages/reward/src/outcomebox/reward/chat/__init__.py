@@ -9,7 +9,8 @@
 """
 
 from outcomebox.reward.chat.answers import ChatAnswer, StructuredCall, TextAnswer, Usage
-from outcomebox.reward.chat.endpoint import ChatEndpoint, holds_secret
+from outcomebox.reward.chat.connections import holds_secret
+from outcomebox.reward.chat.endpoint import ChatEndpoint
 from outcomebox.reward.chat.errors import ChatError, ContextTooLong
 from outcomebox.reward.chat.traffic import Counts, Traffic, counting_traffic
 

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
-import ssl
 from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from functools import cache
 from time import monotonic
 from typing import Any
 
+import aiohttp
 import anyio
-import httpx
 import stamina
 
 from outcomebox.reward.chat.answers import ChatAnswer, TextAnswer, chat_answer, text_answer
-from outcomebox.reward.chat.clients import Clients
+from outcomebox.reward.chat.connections import Connections
 from outcomebox.reward.chat.errors import (
     ChatError,
     ContextTooLong,
@@ -32,9 +30,9 @@ from outcomebox.reward.secrets import redact, remember
 from outcomebox.sandbox.errors import InputError
 
 _LONGEST_WAIT_S = 60.0
-_PLAIN_QUERY = frozenset({"api-version"})
-"""Names in an address's query whose values are no secrets."""
 _SHOWN = 300
+_BROKEN = (aiohttp.ClientError, OSError)
+"""What a connection can break with; time that is out is an ``OSError`` too."""
 _RETRIED = frozenset({408, 409, 425, 429})
 
 
@@ -70,35 +68,19 @@ class ChatEndpoint:
     role: str = "policy"
 
     def __post_init__(self) -> None:
-        url = httpx.URL(self.base_url)
-        headers = {}
-        key = os.environ.get(self.key_variable)
-        if key:
-            headers["Authorization"] = f"Bearer {key}"
-        for name, variable in self.headers.items():
-            headers[name] = os.environ.get(variable, "")
-            remember(headers[name])
-        # A name without a password is how some services are given a token.
-        remember(key, url.password or url.username, *_secrets_in_query(url))
+        named = {name: _from_environment(variable) for name, variable in self.headers.items()}
+        key = _from_environment(self.key_variable)
+        remember(key, *named.values())
+        authorization = {"Authorization": f"Bearer {key}"} if key else {}
+        # The whole request has a limit of its own; this one is for silence.
+        silence_s = self.quiet_s or self.timeout_s
+        self._connections = Connections(self.base_url, authorization | named, silence_s=silence_s)
         self._pause_until = 0.0
-
-        def client(limits: httpx.Limits) -> httpx.AsyncClient:
-            return httpx.AsyncClient(
-                base_url=str(url.copy_with(query=None)).rstrip("/") + "/",
-                params=url.params,
-                headers=headers,
-                verify=_tls(),
-                # The whole request has a limit of its own; this one is for silence.
-                timeout=httpx.Timeout(self.quiet_s or self.timeout_s, connect=10.0, pool=None),
-                limits=limits,
-            )
-
-        self._clients = Clients(client)
 
     @property
     def address(self) -> str:
         """The address without what could be secret in it."""
-        return str(httpx.URL(self.base_url).copy_with(userinfo=b"", query=None))
+        return self._connections.shown
 
     def describe(self) -> dict[str, Any]:
         """What a row records: never the key."""
@@ -106,7 +88,7 @@ class ChatEndpoint:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._clients.aclose()
+        await self._connections.aclose()
 
     async def check(self) -> None:
         """One cheap request, so that a run does not start against nothing.
@@ -115,28 +97,29 @@ class ChatEndpoint:
             InputError: Nothing answers, or the key is refused.
         """
         try:
-            async for attempt in stamina.retry_context(on=httpx.TransportError, attempts=2):
-                with attempt, self._clients.borrowed() as client:
-                    answer = await client.get("models", timeout=10.0)
-        except httpx.HTTPError as error:
+            async for attempt in stamina.retry_context(on=_BROKEN, attempts=2):
+                with attempt:
+                    async with self._connections.get("models", timeout_s=10.0) as answer:
+                        await answer.read()
+        except _BROKEN as error:
             raise InputError(
                 redact(
-                    f"the endpoint does not answer ({type(error).__name__}: {error}); start the "
-                    "server or mend the address"
+                    f"the endpoint does not answer ({_told(error)}); start the server or mend the "
+                    "address"
                 ),
                 field="base-url",
                 value=self.address,
             ) from error
-        if answer.status_code in {401, 403}:
+        if answer.status in {401, 403}:
             raise InputError(
-                f"the endpoint refuses the key (HTTP {answer.status_code}); set the environment "
+                f"the endpoint refuses the key (HTTP {answer.status}); set the environment "
                 f"variable {self.key_variable}",
                 field="base-url",
                 value=self.address,
             )
-        if answer.status_code >= 500:
+        if answer.status >= 500:
             raise InputError(
-                f"the endpoint is down (HTTP {answer.status_code}); try again when it is up",
+                f"the endpoint is down (HTTP {answer.status}); try again when it is up",
                 field="base-url",
                 value=self.address,
             )
@@ -194,7 +177,28 @@ class ChatEndpoint:
             sent |= {"stream": True, "stream_options": {"include_usage": True}}
         counts = counts_of(self.role)
         failed_at: float | None = None
+
+        async def once() -> Any:
+            nonlocal failed_at
+            began = monotonic() if failed_at is None else failed_at
+            await self._pause()
+            counts.waited_s += monotonic() - began
+            counts.retries += failed_at is not None
+            counts.requests += 1
+            try:
+                answer = await self._post(path, sent)
+                return _read(answer, read, what)
+            except (Transient, *_BROKEN) as error:
+                self._note(error, counts)
+                failed_at = monotonic()
+                raise
+
         try:
+            try:
+                return await once()
+            except (Transient, *_BROKEN) as error:
+                first: Exception | None = error
+            # Only what failed pays for setting up retries, which begin with that failure.
             async for attempt in stamina.retry_context(
                 on=_wait,
                 attempts=self.attempts,
@@ -203,22 +207,14 @@ class ChatEndpoint:
                 wait_max=20.0,
             ):
                 with attempt:
-                    began = monotonic() if failed_at is None else failed_at
-                    await self._pause()
-                    counts.waited_s += monotonic() - began
-                    counts.retries += failed_at is not None
-                    counts.requests += 1
-                    try:
-                        answer = await self._post(path, sent)
-                        return _read(answer, read, what)
-                    except (Transient, httpx.TransportError) as error:
-                        self._note(error, counts)
-                        failed_at = monotonic()
-                        raise
+                    if first is not None:
+                        failure, first = first, None
+                        raise failure
+                    return await once()
         except Transient as error:
             raise ChatError(redact(f"Transient: {error}"), status=error.status) from error
-        except httpx.HTTPError as error:
-            raise ChatError(redact(f"{type(error).__name__}: {error}")) from error
+        except _BROKEN as error:
+            raise ChatError(redact(_told(error))) from error
         raise AssertionError("no try was made")
 
     async def _pause(self) -> None:
@@ -243,58 +239,40 @@ class ChatEndpoint:
         Raises:
             Transient: Another try may help.
             ChatError: It would not.
-            httpx.TransportError: The connection failed.
+            aiohttp.ClientError: The connection failed.
+            OSError: So did this.
         """
         with anyio.move_on_after(self.timeout_s) as limit:
-            async with AsyncExitStack() as stack:
-                client = stack.enter_context(self._clients.borrowed())
-                answer = await stack.enter_async_context(client.stream("POST", path, json=sent))
-                if answer.status_code == 200 and "text/event-stream" in _kind(answer):
-                    return await joined(answer.aiter_bytes())
-                await answer.aread()
-                return self._whole(answer)
+            async with self._connections.post(path, sent) as answer:
+                if answer.status == 200 and answer.content_type == "text/event-stream":
+                    return await joined(answer.content.iter_any())
+                asked_wait = _asked_wait(answer.headers.get("Retry-After", ""))
+                return _whole(await answer.read(), answer.status, asked_wait)
         if limit.cancelled_caught:
             raise Transient(f"no whole answer within {self.timeout_s:g} s", None)
         raise AssertionError("unreachable")
 
-    def _whole(self, answer: httpx.Response) -> Any:
-        status, shown = answer.status_code, answer.text[:_SHOWN]
-        if status in _RETRIED or status >= 500:
-            raise Transient(f"HTTP {status}: {shown}", status, _asked_wait(answer))
-        if status != 200:
-            if says_too_long(status, answer.text):
-                raise ContextTooLong(redact(f"HTTP {status}: {shown}"), status=status)
-            raise ChatError(redact(f"HTTP {status}: {shown}"), status=status)
-        try:
-            body = answer.json()
-        except ValueError as error:
-            # What a proxy or a dying server puts in an answer's place.
-            raise Transient(f"the answer is not JSON: {shown!r}", None) from error
-        told = error_in(body)
-        if told is not None and not (isinstance(body, dict) and body.get("choices")):
-            message, code = told
-            raise Transient(f"the answer is an error: {message[:_SHOWN]}", code)
-        return body
 
-
-def holds_secret(address: str) -> bool:
-    """Whether an address holds a user, a password or a query that may be a secret.
-
-    Args:
-        address: The whole address.
-
-    Raises:
-        ValueError: It is no address.
-    """
+def _whole(data: bytes, status: int, asked_wait: float | None) -> Any:
+    """The JSON of an answer that came in one piece."""
+    text = data.decode("utf-8", "replace")
+    shown = text[:_SHOWN]
+    if status in _RETRIED or status >= 500:
+        raise Transient(f"HTTP {status}: {shown}", status, asked_wait)
+    if status != 200:
+        if says_too_long(status, text):
+            raise ContextTooLong(redact(f"HTTP {status}: {shown}"), status=status)
+        raise ChatError(redact(f"HTTP {status}: {shown}"), status=status)
     try:
-        url = httpx.URL(address)
-    except httpx.InvalidURL as error:
-        raise ValueError(str(error)) from error
-    return bool(url.userinfo or _secrets_in_query(url))
-
-
-def _secrets_in_query(url: httpx.URL) -> list[str]:
-    return [value for name, value in url.params.multi_items() if name not in _PLAIN_QUERY]
+        body = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        # What a proxy or a dying server puts in an answer's place.
+        raise Transient(f"the answer is not JSON: {shown!r}", None) from error
+    told = error_in(body)
+    if told is not None and not (isinstance(body, dict) and body.get("choices")):
+        message, code = told
+        raise Transient(f"the answer is an error: {message[:_SHOWN]}", code)
+    return body
 
 
 def _read(body: Any, read: Any, what: str) -> Any:
@@ -304,27 +282,37 @@ def _read(body: Any, read: Any, what: str) -> Any:
         raise ChatError(redact(f"not {what} ({error}): {str(body)[:_SHOWN]}")) from error
 
 
-def _kind(answer: httpx.Response) -> str:
-    kind: str = answer.headers.get("content-type", "")
-    return kind.lower()
+def _from_environment(variable: str) -> str:
+    """A value for a header.
+
+    Raises:
+        InputError: It cannot stand in one.
+    """
+    value = os.environ.get(variable, "").strip()
+    if not value.isprintable() or not value.isascii():
+        raise InputError(
+            "its value cannot stand in a header of HTTP: it holds a line end or a letter beyond "
+            "ASCII; set it again",
+            field=f"environment variable {variable}",
+        )
+    return value
 
 
-@cache
-def _tls() -> ssl.SSLContext:
-    """The usual context, made once: it takes longer than everything else about a client."""
-    return httpx.create_ssl_context()
+def _told(error: Exception) -> str:
+    """Kind and text of an error; some have no text."""
+    text = str(error)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def _wait(error: Exception) -> bool | float:
     """Whether to try again, and after how many seconds where the endpoint says it."""
     if isinstance(error, Transient):
         return error.after_s or True
-    return isinstance(error, httpx.TransportError)
+    return isinstance(error, _BROKEN)
 
 
-def _asked_wait(answer: httpx.Response) -> float | None:
+def _asked_wait(text: str) -> float | None:
     """The seconds of a ``Retry-After`` header, given as such or as a date (RFC 9110, 10.2.3)."""
-    text = answer.headers.get("retry-after", "")
     try:
         seconds = float(text)
     except ValueError:

@@ -2,6 +2,7 @@
 
 const VIEWS = ["episodes", "tasks", "episode"];
 let current;
+let drawn;
 let listPlace = 0;
 
 function show(view) {
@@ -56,6 +57,8 @@ function found(hash) {
 
 function route() {
   const hash = location.hash;
+  if (drawn === hash) return;
+  drawn = hash;
   byId("lost").hidden = true;
   if (hash === "#/tasks") {
     show("tasks");
@@ -90,6 +93,8 @@ document.addEventListener("keydown", event => {
     return;
   }
   if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+  // A key may come before the place that the last one led to has been drawn.
+  route();
   const step = { j: 1, k: -1 }[event.key];
   if (step && !byId("view-episode").hidden) {
     const to = neighbour(step);
