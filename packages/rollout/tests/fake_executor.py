@@ -13,7 +13,7 @@ from outcomebox.rollout import EpisodeStore, Job, Plan, Row, Tried
 from outcomebox.rollout.stage import Tasks
 
 Outcome = str | None
-"""The phase that a try breaks at; None for a try that passes."""
+"""The phase that a try breaks at, and the error's type; None for a try that passes."""
 
 
 class FakeExecutor:
@@ -42,7 +42,9 @@ class FakeExecutor:
 
 def fake_row(job: Job, phase: Outcome) -> Row:
     """The row of a try; one that breaks at a model had its session opened."""
-    error = None if phase is None else {"type": "Broken", "message": "it is down", "phase": phase}
+    phase, _, kind = (phase or "").partition(" ")
+    told = {"type": kind or "Broken", "message": "it is down", "phase": phase}
+    error = told if phase else None
     messages = [] if phase == "open" else [{"role": "system", "content": "."}]
     if phase not in {"open", "policy"}:
         messages.append({"role": "assistant", "content": "."})

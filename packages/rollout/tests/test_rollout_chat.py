@@ -13,6 +13,7 @@ import stamina
 
 from outcomebox.interpret import Toolbox
 from outcomebox.rollout import PolicyError, make_policy, make_user
+from outcomebox.rollout.errors import classify
 from outcomebox.rollout.policies.api import to_api
 from outcomebox.rollout.policy import EpisodeContext
 from outcomebox.rollout.stage import UserBrief
@@ -167,19 +168,24 @@ async def test_raw_content_is_left_for_the_interpreter(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "words"),
+    ("answer", "words", "refused"),
     [
-        ((500, "boom"), "HTTP 500: boom"),
-        ((400, "bad request"), "HTTP 400: bad request"),
-        ((200, "no json"), "is not JSON"),
-        ((200, {"choices": []}), "not a chat completion"),
-        (chat({"content": "x"}, "content_filter"), "content filter"),
+        ((500, "boom"), "HTTP 500: boom", False),
+        ((404, "no such model"), "HTTP 404: no such model", False),
+        ((400, "bad request"), "HTTP 400: bad request", True),
+        ((401, "no key"), "HTTP 401: no key", True),
+        ((200, "no json"), "is not JSON", False),
+        ((200, {"choices": []}), "not a chat completion", False),
+        (chat({"content": "x"}, "content_filter"), "content filter", False),
     ],
 )
-async def test_what_is_no_answer_is_a_policy_error(url: str, answer: Any, words: str) -> None:
+async def test_what_is_no_answer_is_a_policy_error(
+    url: str, answer: Any, words: str, refused: bool
+) -> None:
     Endpoint.script = [answer]
-    with pytest.raises(PolicyError, match=words):
+    with pytest.raises(PolicyError, match=words) as caught:
         await ask(url)
+    assert classify(caught.value).refused == refused
 
 
 @pytest.mark.parametrize(

@@ -156,6 +156,28 @@ async def test_a_run_stops_when_its_patience_ends_and_says_why() -> None:
     assert stopped["asked"] == len(endpoint.asked) > 3
 
 
+async def test_an_endpoint_that_refuses_every_request_is_not_waited_for() -> None:
+    store = FakeStore()
+    executor = FakeExecutor(lambda _: "policy PolicyRefused")
+    report, clock = await run(executor, store, tasks=1000, bounds=Bounds(4, failures=6))
+    assert report.outage is not None
+    assert report.outage.refused
+    assert report.to_json()["stopped"]["refused"]
+    assert clock.time == 0
+    assert len(store.rows) <= 9
+    assert report.paced is not None
+    assert report.paced.cuts == 0
+
+
+async def test_an_endpoint_that_refuses_some_and_breaks_at_others_is_waited_for() -> None:
+    executor = FakeExecutor(lambda job: "policy PolicyRefused" if int(job.uid[2:]) % 2 else "policy")
+    bounds = Bounds(1, tries=1, failures=6, patience_s=50)
+    report, clock = await run(executor, FakeStore(), tasks=30, bounds=bounds)
+    assert report.outage is not None
+    assert not report.outage.refused
+    assert clock.time == pytest.approx(50)
+
+
 async def test_half_open_lets_one_try_through_at_a_time() -> None:
     store = FakeStore()
     executor = FakeExecutor(lambda _: "policy")

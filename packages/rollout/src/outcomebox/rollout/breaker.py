@@ -67,6 +67,7 @@ class Outage:
         asked: Times it was asked whether it is back.
         answers: Whether it answered when it was last asked.
         wait_s: The wait before it is asked again.
+        refused: Whether it was up, and refused every request: no waiting mends that.
     """
 
     boundary: str
@@ -76,10 +77,11 @@ class Outage:
     asked: int = 0
     answers: bool = False
     wait_s: float = 0.0
+    refused: bool = False
 
 
 class Stopped(Exception):
-    """The run's patience with an outage is at its end."""
+    """The run's patience with an outage is at its end, or would be of no use."""
 
     def __init__(self, outage: Outage) -> None:
         super().__init__(f"{outage.boundary}: {outage.error.message}")
@@ -120,7 +122,7 @@ class Breaker(Generic[Charged]):
         self._clock = clock or WallClock()
         self._tell = changed
         self._random = random.Random(seed)
-        self._streaks: dict[str, list[Charged]] = {}
+        self._streaks: dict[str, list[tuple[Charged, bool]]] = {}
         self._turn = anyio.Event()
         self._wanted = False
         self._proof = anyio.Event()
@@ -171,14 +173,20 @@ class Breaker(Generic[Charged]):
             self.outage.error = error
             return [who]
         streak = self._streaks.setdefault(failed, [])
-        streak.append(who)
+        streak.append((who, error.refused))
         if len(streak) < self._failures:
             return []
         self._streaks.clear()
         self.outages += 1
-        self.outage = Outage(failed, error, self._clock.now(), self._patience_s)
+        self.outage = Outage(
+            failed,
+            error,
+            self._clock.now(),
+            self._patience_s,
+            refused=all(refused for _, refused in streak),
+        )
         self._tell()
-        return streak
+        return [each for each, _ in streak]
 
     def prove(self, failed: str | None, answered: Collection[str] = ()) -> None:
         """End the proof that :meth:`admit` asked for; neither failed nor answered proves nothing.
@@ -196,11 +204,13 @@ class Breaker(Generic[Charged]):
         """Wait for the outage to end, and close.
 
         Raises:
-            Stopped: It did not within the run's patience.
+            Stopped: It did not within the run's patience, or there is nothing to wait for.
         """
         outage = self.outage
         if outage is None:
             return
+        if outage.refused:
+            raise Stopped(outage)
         for wait in self._waits():
             left = outage.since + outage.patience_s - self._clock.now()
             if left <= 0:

@@ -29,6 +29,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from outcomebox.reward.chat import ChatError, ContextTooLong
 from outcomebox.reward.errors import JudgeError
 from outcomebox.reward.secrets import redact
 from outcomebox.sandbox import SandboxFault
@@ -38,6 +39,10 @@ class PolicyError(Exception):
     """The policy gave no usable answer after retries (down, 429, 5xx, unreadable, filtered)."""
 
     phase = "policy"
+
+
+class PolicyRefused(PolicyError):
+    """The policy's endpoint answers, and refuses what it is asked: asking again changes nothing."""
 
 
 class GoldenError(PolicyError):
@@ -50,6 +55,29 @@ class UserError(Exception):
     """The user model gave no usable answer after retries."""
 
     phase = "user"
+
+
+class UserRefused(UserError):
+    """The user model's endpoint answers, and refuses what it is asked."""
+
+
+_REFUSING = frozenset({400, 401, 403, 405, 413, 415, 422})
+"""No 404: a router says that of a model whose server is just starting again."""
+
+
+def policy_error(error: ChatError) -> PolicyError:
+    """What a request of the policy's that failed is raised as."""
+    return (PolicyRefused if _refuses(error) else PolicyError)(str(error))
+
+
+def user_error(error: ChatError) -> UserError:
+    """What a request of the user model's that failed is raised as."""
+    return (UserRefused if _refuses(error) else UserError)(str(error))
+
+
+def _refuses(error: ChatError) -> bool:
+    # What is too long is this conversation's trouble, and not the next one's.
+    return error.status in _REFUSING and not isinstance(error, ContextTooLong)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +93,11 @@ class ErrorRecord:
     type: str
     message: str
     phase: str
+
+    @property
+    def refused(self) -> bool:
+        """Whether an endpoint was up, and refused the request itself."""
+        return self.type in {PolicyRefused.__name__, UserRefused.__name__}
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values."""

@@ -12,6 +12,8 @@ from typing import Any
 
 import anyio
 
+from outcomebox.rollout.errors import ErrorRecord
+
 MODEL_PHASES = ("policy", "user", "judge")
 """The boundaries behind which a model's endpoint is."""
 
@@ -93,7 +95,8 @@ def pushed_back(row: Mapping[str, Any]) -> bool:
     Args:
         row: The episode's row.
     """
-    if row["error"] is not None and row["error"]["phase"] in MODEL_PHASES:
+    error = None if row["error"] is None else ErrorRecord(**row["error"])
+    if error is not None and error.phase in MODEL_PHASES and not error.refused:
         return True
     return any(
         counts.get("rate_limited") or counts.get("server_errors")

@@ -127,6 +127,9 @@ def rates(state: RunProgress, began: float) -> str:
 
 def outage_line(outage: Outage) -> str:
     """What is down, and what is done about it."""
+    if outage.refused:
+        told = f"{outage.error.type}: {outage.error.message[:120]}"
+        return f"{outage.boundary} refuses every request ({told}): the run stops"
     what = "sessions cannot be opened" if outage.boundary == "open" else f"{outage.boundary} down"
     asked = f", asked {outage.asked} times" if outage.asked else ""
     error = outage.error

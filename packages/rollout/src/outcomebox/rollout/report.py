@@ -113,6 +113,7 @@ class RunReport:
         if self.outage is not None:
             error = self.outage.error.to_json()
             stopped = {"boundary": self.outage.boundary, "asked": self.outage.asked, **error}
+            stopped["refused"] = self.outage.refused
         return {
             "attempts": progress.total,
             "outcomes": {name: n for name, n in sorted(progress.outcomes.items()) if n},

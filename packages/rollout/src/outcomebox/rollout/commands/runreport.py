@@ -63,11 +63,15 @@ def print_report(done: Done, console: Console) -> None:
     if report.outage is not None:
         outage = report.outage
         error = outage.error
-        say(
-            f"Stopped: {outage.boundary} is down ({error.type}: {error.message}); it was asked "
-            f"{outage.asked} times within {outage.patience_s:.0f} s.",
-            "bold red",
-        )
+        told = f"({error.type}: {error.message})"
+        if outage.refused:
+            what = f"the endpoint of the {outage.boundary} refuses every request {told}."
+        else:
+            what = (
+                f"{outage.boundary} is down {told}; it was asked {outage.asked} times within "
+                f"{outage.patience_s:.0f} s."
+            )
+        say(f"Stopped: {what}", "bold red")
     _print_left(report.left, say)
     say(f"Rows: {done.settings.run.rows}")
     if not report.complete:

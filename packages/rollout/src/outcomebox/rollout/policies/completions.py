@@ -7,7 +7,7 @@ from typing import Any
 
 from outcomebox.interpret.tokens import Tokenizer
 from outcomebox.reward.chat import ChatEndpoint, ChatError, ContextTooLong, TextAnswer
-from outcomebox.rollout.errors import PolicyError
+from outcomebox.rollout.errors import PolicyError, policy_error
 from outcomebox.rollout.policies.tokens import ContextFull, Sampled
 
 _ASKED: Mapping[str, Any] = {
@@ -56,7 +56,7 @@ class EndpointSampler:
         except ContextTooLong as error:
             raise ContextFull(str(error)) from error
         except ChatError as error:
-            raise PolicyError(str(error)) from error
+            raise policy_error(error) from error
         return Sampled(_ids(answer), _logprobs(answer), answer.finish_reason)
 
     async def aclose(self) -> None:

@@ -14,7 +14,7 @@ from outcomebox.reward.chat import (
     ContextTooLong,
     StructuredCall,
 )
-from outcomebox.rollout.errors import PolicyError
+from outcomebox.rollout.errors import PolicyError, policy_error
 from outcomebox.rollout.policies.api import to_api
 from outcomebox.rollout.policies.options import Options, endpoint, sampling
 from outcomebox.rollout.policy import Completion, EpisodeContext, Message, Policy, PolicyEpisode
@@ -97,7 +97,7 @@ class _Chat:
                 context_ids=nothing,
             )
         except ChatError as error:
-            raise PolicyError(str(error)) from error
+            raise policy_error(error) from error
         if raw and (answer.tool_calls or answer.reasoning):
             raise PolicyError(
                 "the endpoint takes the output apart itself; use --policy-option parse=server"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from outcomebox.reward.chat import ChatAnswer, ChatEndpoint, ChatError, Usage
-from outcomebox.rollout.errors import UserError
+from outcomebox.rollout.errors import UserError, user_error
 from outcomebox.rollout.policy import Message
 from outcomebox.rollout.stage import UserBrief
 from outcomebox.rollout.users.prompts import DESCRIPTION, Unusable, ask, read
@@ -66,7 +66,7 @@ class _Played:
             try:
                 answer = await self._endpoint.chat(asked, seed=seed)
             except ChatError as error:
-                raise UserError(str(error)) from error
+                raise user_error(error) from error
             self.usage = _sum(self.usage, answer.usage)
             try:
                 text = _read(answer)
