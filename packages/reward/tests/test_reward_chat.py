@@ -264,6 +264,28 @@ def test_tokens_that_nobody_counts_are_not_zero(usage: Any, found: tuple[Any, An
     assert (told.prompt_tokens, told.completion_tokens) == found
 
 
+async def test_what_a_cache_held_is_counted_where_it_is_told() -> None:
+    told = {"prompt_tokens": 9, "completion_tokens": 4}
+    details = {
+        "prompt_tokens_details": {"cached_tokens": 5},
+        "completion_tokens_details": {"reasoning_tokens": 0},
+    }
+    script = [
+        whole(answered({"content": "x"}, usage=told | more)) for more in (details, details, {})
+    ]
+    async with raw_endpoint(*script) as server:
+        endpoint = ChatEndpoint(server.url, "m")
+        found = []
+        for requests in (2, 1):
+            with counting_traffic() as traffic:
+                for _ in range(requests):
+                    await endpoint.chat(HELLO)
+            found.append(traffic.to_json()["policy"])
+        await endpoint.aclose()
+    assert (found[0]["cached_tokens"], found[0]["reasoning_tokens"]) == (10, 0)
+    assert not found[1].keys() & {"cached_tokens", "reasoning_tokens"}
+
+
 @pytest.mark.parametrize(
     "body",
     [

@@ -186,12 +186,13 @@ class ChatEndpoint:
             counts.retries += failed_at is not None
             counts.requests += 1
             try:
-                answer = await self._post(path, sent)
-                return _read(answer, read, what)
+                answer = _read(await self._post(path, sent), read, what)
             except (Transient, *_BROKEN) as error:
                 self._note(error, counts)
                 failed_at = monotonic()
                 raise
+            counts.tell(answer.usage)
+            return answer
 
         try:
             try:

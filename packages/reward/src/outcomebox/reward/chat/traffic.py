@@ -12,6 +12,8 @@ from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from outcomebox.reward.chat.answers import Usage
+
 
 @dataclass
 class Counts:
@@ -24,6 +26,9 @@ class Counts:
         server_errors: Answers with another status that is worth a retry (408, 409, 425, 5xx).
         broken: Connections that failed, answers that were cut off or unreadable, passed deadlines.
         waited_s: Seconds between the tries of a request.
+        cached_tokens: Tokens of prompts that the endpoint had cached, as far as it tells. They are
+            not among a row's usage: how full a cache was is nothing that a run found.
+        reasoning_tokens: Tokens of answers that were reasoning, as far as it tells.
     """
 
     requests: int = 0
@@ -32,6 +37,15 @@ class Counts:
     server_errors: int = 0
     broken: int = 0
     waited_s: float = 0.0
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
+
+    def tell(self, usage: Usage) -> None:
+        """Add what an answer tells of its tokens."""
+        for name in ("cached_tokens", "reasoning_tokens"):
+            told = getattr(usage, name)
+            if told is not None:
+                setattr(self, name, (getattr(self, name) or 0) + told)
 
 
 @dataclass
@@ -51,7 +65,11 @@ class Traffic:
     def to_json(self) -> dict[str, dict[str, Any]]:
         """Plain JSON values."""
         return {
-            role: {**asdict(counts), "waited_s": round(counts.waited_s, 3)}
+            role: {
+                name: round(value, 3) if name == "waited_s" else value
+                for name, value in asdict(counts).items()
+                if value is not None
+            }
             for role, counts in self.roles.items()
         }
 
