@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Protocol
 
 from outcomebox.rollout.record import Key
 from outcomebox.rollout.stage import Tasks
@@ -13,6 +14,39 @@ from outcomebox.rollout.stages.native import NativeTasks
 from outcomebox.rollout.store import EpisodeStore
 from outcomebox.rollout.storing.index import versions_mark
 from outcomebox.sandbox import InputError, TaskSet
+
+
+class Planned(Protocol):
+    """What is left to do of a run, as the runner asks for it.
+
+    It may shrink while the run goes: what an attempt came to can make others needless.
+    """
+
+    @property
+    def outcomes(self) -> Mapping[Key, str]:
+        """Outcomes of the attempts that are done before the run begins."""
+
+    @property
+    def total(self) -> int:
+        """Attempts of the whole run, as far as can be said now."""
+
+    @property
+    def left(self) -> int:
+        """Attempts that have no verdict yet."""
+
+    def todo(self) -> Iterator[tuple[Key, int] | None]:
+        """``(uid, repetition)`` and the index of the next try, each once.
+
+        None says that what comes next is not known before another attempt has ended.
+        """
+
+    def ended(self, key: Key, outcome: str | None) -> None:
+        """Be told how an attempt ended.
+
+        Args:
+            key: The attempt.
+            outcome: Its outcome; None where it was given up without one.
+        """
 
 
 @dataclass(frozen=True)
@@ -48,6 +82,9 @@ class Plan:
                 key = (task.uid, repetition)
                 if key not in self.outcomes:
                     yield key, self.tries.get(key, 0)
+
+    def ended(self, key: Key, outcome: str | None) -> None:
+        """Nothing that is still to do depends on how an attempt ended."""
 
 
 def as_tasks(tasks: Tasks | TaskSet) -> Tasks:

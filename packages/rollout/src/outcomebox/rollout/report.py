@@ -10,7 +10,7 @@ from typing import Any, Self
 from outcomebox.rollout.breaker import Outage
 from outcomebox.rollout.errors import ErrorRecord
 from outcomebox.rollout.pace import Paced
-from outcomebox.rollout.plan import Plan
+from outcomebox.rollout.plan import Planned
 
 
 @dataclass
@@ -45,7 +45,7 @@ class Progress:
     outage: Outage | None = None
 
     @classmethod
-    def of(cls, plan: Plan) -> Self:
+    def of(cls, plan: Planned) -> Self:
         """The progress of a run that begins with a plan."""
         outcomes = Counter(plan.outcomes.values())
         return cls(plan.total, outcomes, resumed=len(plan.outcomes))

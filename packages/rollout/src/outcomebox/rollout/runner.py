@@ -31,7 +31,7 @@ from outcomebox.rollout.executors.base import Executor, Job, Tried, WorkerLost
 from outcomebox.rollout.executors.local import LocalExecutor
 from outcomebox.rollout.judges import demand_judge
 from outcomebox.rollout.pace import MODEL_PHASES, Pace, pushed_back
-from outcomebox.rollout.plan import Plan, make_plan
+from outcomebox.rollout.plan import Planned, make_plan
 from outcomebox.rollout.record import Key
 from outcomebox.rollout.report import Left, Progress, RunReport
 from outcomebox.rollout.stage import Tasks
@@ -47,6 +47,7 @@ _FORGIVEN = 20
 """Tries of one attempt that an outage may take the blame for: no run goes on for ever."""
 _WAIT_S, _LONGEST_WAIT_S = 0.5, 30.0
 _NO_BOUND = 2**31
+_NO_MORE = object()
 
 Observer = Callable[[Progress], None]
 Check = Callable[[str], Awaitable[None]]
@@ -89,6 +90,7 @@ class _Attempt:
     used: int = 0
     forgiven: int = 0
     given_up: bool = False
+    outcome: str | None = None
 
     def forgive(self) -> None:
         if self.forgiven < _FORGIVEN:
@@ -149,7 +151,7 @@ async def run_all(
 
 async def run_plan(
     executor: Executor,
-    plan: Plan,
+    plan: Planned,
     store: EpisodeStore,
     *,
     bounds: Bounds,
@@ -178,7 +180,7 @@ class _Run:
     """A run while it goes."""
 
     executor: Executor
-    plan: Plan
+    plan: Planned
     store: EpisodeStore
     bounds: Bounds
     check: Check
@@ -200,6 +202,7 @@ class _Run:
         self.left: dict[Key, ErrorRecord] = {}
         self.again: deque[_Attempt] = deque()
         self.todo = self.plan.todo()
+        self.one_ended = anyio.Event()
         self.group: anyio.abc.TaskGroup | None = None
 
     async def run(self) -> RunReport:
@@ -221,13 +224,23 @@ class _Run:
         return RunReport(self.progress, left, paced=self.pace.paced, outage=outage)
 
     async def work(self) -> None:
-        while (attempt := self.following()) is not None:
+        while (attempt := await self.following()) is not None:
             await self.all_tries(attempt)
+            self.plan.ended(attempt.key, attempt.outcome)
+            self.one_ended.set()
+            self.one_ended = anyio.Event()
 
-    def following(self) -> _Attempt | None:
-        for key, first in self.todo:
-            return _Attempt(key, first)
-        return self.again.popleft() if self.again else None
+    async def following(self) -> _Attempt | None:
+        """The next attempt; waits where the plan has none before another has ended."""
+        while True:
+            found = next(self.todo, _NO_MORE)
+            if isinstance(found, tuple):
+                return _Attempt(*found)
+            if self.again:
+                return self.again.popleft()
+            if found is _NO_MORE:
+                return None
+            await self.one_ended.wait()
 
     async def all_tries(self, attempt: _Attempt) -> None:
         """Try until there is a verdict or the attempt is given up."""
@@ -277,7 +290,8 @@ class _Run:
         if self.breaker.outages > outages and self.group is not None:
             self.group.start_soon(self.breaker.recover)
         if error is None:
-            self.progress.outcomes[row["verdict"]["outcome"]] += 1
+            attempt.outcome = row["verdict"]["outcome"]
+            self.progress.outcomes[attempt.outcome] += 1
             self.observed()
             return
         self.broke(attempt, error, forgiven)
@@ -321,6 +335,7 @@ class _Run:
 
     def observed(self) -> None:
         progress = self.progress
+        progress.total = self.plan.total
         progress.running, progress.limit = self.pace.running, self.pace.limit
         progress.outage = self.breaker.outage
         if self.observe is not None:

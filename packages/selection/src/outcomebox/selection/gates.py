@@ -22,7 +22,7 @@ from outcomebox.selection.decision import (
 from outcomebox.selection.mixed import mixed_chance
 from outcomebox.selection.posterior import band_index, band_masses, interval, posterior_mean
 from outcomebox.selection.results import TaskResult
-from outcomebox.selection.stopping import Decision, settled
+from outcomebox.selection.stopping import Decision, stop_rule
 
 # A reason and its detail.
 Refusal = tuple[str, str | None]
@@ -47,17 +47,11 @@ def estimates(results: Sequence[TaskResult], curation: Curation) -> list[Estimat
 
 
 def early_decision(result: TaskResult, curation: Curation) -> Decision | None:
-    """What an exact probe had settled when it left the task before all attempts; else None."""
-    attempts = curation.probe.attempts
-    if curation.probe.stop != "exact" or not 0 < result.clean_runs < attempts:
+    """What an adaptive probe had decided when it left the task before all attempts; else None."""
+    rule = stop_rule(curation)
+    if rule is None or not 0 < result.clean_runs < rule.most:
         return None
-    return settled(
-        result.passes,
-        result.clean_runs - result.passes,
-        attempts,
-        curation.bands.edges,
-        curation.bands.retain,
-    )
+    return rule.decision(result.passes, result.clean_runs - result.passes)
 
 
 def refused_before_results(

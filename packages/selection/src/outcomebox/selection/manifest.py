@@ -64,7 +64,7 @@ def manifest_text(
         JSON text with sorted keys.
     """
     settings = selection.curation.deciding()
-    settings["exclude"] = {"uids": len(settings["exclude"]["uids"])}
+    settings["exclude"]["uids"] = len(settings["exclude"]["uids"])
     plain = {
         "format": FORMAT,
         "policy": provenance.policy,

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,7 @@ from rich.console import Console
 from outcomebox.rollout import Bounds, EpisodeStore, RunReport, make_plan, run_plan
 from outcomebox.rollout.commands.running import interruptible
 from outcomebox.rollout.executors import open_executor
+from outcomebox.rollout.plan import Planned
 from outcomebox.rollout.progress import policy_label, progress_display
 from outcomebox.rollout.spec import Loaded
 from outcomebox.rollout.stages import NativeTasks
@@ -20,11 +24,14 @@ from outcomebox.sandbox import BACKEND_VARIABLE, TaskSet, sandbox, start_domains
 from outcomebox.selection.curate import Selection, curate
 from outcomebox.selection.episodes import read_episodes
 from outcomebox.selection.errors import EmptyPoolError, InputError
+from outcomebox.selection.probe_adaptive import AdaptivePlan
 from outcomebox.selection.probe_settings import RunSettings, save_settings
 from outcomebox.selection.probe_tools import known_tools, save_tools
 from outcomebox.selection.provenance import Provenance
 from outcomebox.selection.results import task_results
 from outcomebox.selection.settings_file import resolve_excluded
+from outcomebox.selection.stopped import write_stopped
+from outcomebox.selection.stopping import stop_rule
 from outcomebox.selection.tasks import TaskInfo
 from outcomebox.selection.write import write_selection
 
@@ -66,14 +73,6 @@ def probe_run(settings: RunSettings, console: Console) -> Probed:
     Raises:
         InputError: the sandbox's or the selection's, for whatever cannot be used.
     """
-    probe = settings.curation.probe
-    if probe.stop != "never":
-        raise InputError(
-            "curation",
-            "probe.stop",
-            f"is {probe.stop}",
-            "The probe makes all attempts: write never",
-        )
     curation, lists = resolve_excluded(settings.curation)
     if settings.backend is not None:
         os.environ[BACKEND_VARIABLE] = settings.backend
@@ -106,24 +105,23 @@ class _Running:
 
     async def _episodes(self, loaded: Loaded) -> RunReport:
         settings, tasks = self.settings, native(loaded)
-        probe, how = settings.curation.probe, settings.how
+        probe = settings.curation.probe
         opening = open_executor(
-            how.executor,
+            probe.executor,
             loaded.spec,
             concurrency=probe.concurrency,
-            options=how.executor_options,
+            options=probe.executor_options,
             loaded=loaded,
         )
         bounds = Bounds(
             concurrency=probe.concurrency,
-            min_concurrency=min(how.min_concurrency, probe.concurrency),
+            min_concurrency=min(probe.min_concurrency, probe.concurrency),
             tries=probe.max_tries,
-            patience_s=how.patience_s,
+            patience_s=probe.patience_s,
         )
         async with opening as executor:
             save_settings(settings)
-            with EpisodeStore(settings.episodes) as store:
-                plan = make_plan(loaded.tasks, probe.attempts, store)
+            with EpisodeStore(settings.episodes) as store, self._plan(loaded, store) as plan:
                 await _save_tools(tasks, settings.folder)
                 label = policy_label(loaded.actors.policy)
                 with progress_display(label, self.console) as tell:
@@ -131,11 +129,27 @@ class _Running:
                         executor,
                         plan,
                         store,
-                        bounds=Bounds.replaying(bounds.concurrency) if how.replay else bounds,
+                        bounds=Bounds.replaying(bounds.concurrency) if probe.replay else bounds,
                         check=loaded.actors.check,
                         may_try=loaded.may_try,
                         observe=tell,
                     )
+
+    @contextmanager
+    def _plan(self, loaded: Loaded, store: EpisodeStore) -> Iterator[Planned]:
+        """What is to do; tasks that an adaptive probe leaves are marked, however it ends."""
+        curation = self.settings.curation
+        rule = stop_rule(curation)
+        if rule is None:
+            yield make_plan(loaded.tasks, curation.probe.attempts, store)
+            return
+        mark = partial(write_stopped, self.settings.episodes)
+        plan = AdaptivePlan(make_plan(loaded.tasks, rule.most, store), rule, mark)
+        plan.told()
+        try:
+            yield plan
+        finally:
+            plan.told()
 
 
 def native(loaded: Loaded) -> TaskSet:

@@ -12,7 +12,6 @@ import typer
 from rich.console import Console
 
 from outcomebox.rollout import policy_names
-from outcomebox.rollout.breaker import DEFAULT_PATIENCE_S
 from outcomebox.rollout.commands.running import Interrupted, quiet_retries
 from outcomebox.rollout.executors import executor_names
 from outcomebox.sandbox import BACKEND_VARIABLE
@@ -20,7 +19,7 @@ from outcomebox.sandbox import InputError as SandboxInputError
 from outcomebox.selection.errors import SelectionError
 from outcomebox.selection.probe import Probed, probe_run
 from outcomebox.selection.probe_parity import Parity, check_parity, check_readers
-from outcomebox.selection.probe_settings import How, new_run, options, resumed_run
+from outcomebox.selection.probe_settings import new_run, number, options, resumed_run
 from outcomebox.selection.summary import summary, summary_json
 
 EXAMPLES = """\
@@ -36,6 +35,8 @@ Examples:
   outcomebox-probe --tasks shop --policy openai --judge model --judge-cache votes.sqlite
       --judge-option base_url=http://127.0.0.1:8001/v1 --judge-option model=judge ...
       for tasks with rubrics: another model answers their questions
+
+  outcomebox-probe --stop exact --out runs/fewer          the same tasks from fewer attempts
 
   outcomebox-probe --resume --out runs/my-model                    go on where it stopped
 
@@ -107,31 +108,56 @@ def probe(  # noqa: PLR0917 -- typer reads the parameters as flags
     attempts: Annotated[
         int | None, typer.Option(help="Attempts at each task. Default: 8.", min=1)
     ] = None,
+    stop: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RULE",
+            help="never (default): all attempts at every task. exact: leave a task as soon as the "
+            "rest cannot change its decision; the same tasks are kept. bayes: as soon as its "
+            "decision is likely enough.",
+        ),
+    ] = None,
+    stop_option: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="Of bayes: keep (.8) and drop (.75), the probabilities above which it decides; "
+            "least (3) and most (16) attempts.",
+        ),
+    ] = None,
     concurrency: Annotated[
         int | None, typer.Option(help="Episodes at a time. Default: 4.", min=1)
     ] = None,
     executor: Annotated[
-        str, typer.Option(metavar="NAME", help=f"One of: {', '.join(executor_names())}.")
-    ] = "local",
+        str | None,
+        typer.Option(
+            metavar="NAME", help=f"One of: {', '.join(executor_names())}. Default: local."
+        ),
+    ] = None,
     executor_option: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Setting of the executor.")
     ] = None,
     min_concurrency: Annotated[
-        int,
-        typer.Option(help="Episodes at a time, at least, while an endpoint pushes back.", min=1),
-    ] = 1,
-    patience: Annotated[
-        float,
+        int | None,
         typer.Option(
-            metavar="SECONDS", help="How long an endpoint that is down is waited for.", min=0
+            help="Episodes at a time, at least, while an endpoint pushes back. Default: 1.", min=1
         ),
-    ] = DEFAULT_PATIENCE_S,
+    ] = None,
+    patience: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            help="How long an endpoint that is down is waited for. Default: 600.",
+            min=0,
+        ),
+    ] = None,
     record: Annotated[
-        bool, typer.Option("--record", help="Keep what is said to models and back, for --replay.")
-    ] = False,
+        bool | None,
+        typer.Option("--record", help="Keep what is said to models and back, for --replay."),
+    ] = None,
     replay: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="A recording answers, and no model is asked."),
+        typer.Option(metavar="RUN", help="A recording answers, and no model is asked."),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the run. Default: 0.", min=0)] = None,
     out: Annotated[
@@ -173,22 +199,25 @@ def probe(  # noqa: PLR0917 -- typer reads the parameters as flags
         "probe.judge": judge,
         "probe.attempts": attempts,
         "probe.concurrency": concurrency,
+        "probe.stop": stop,
         "probe.seed": seed,
+        "probe.executor": executor,
+        "probe.min_concurrency": min_concurrency,
+        "probe.patience_s": patience,
+        "probe.record": record,
+        "probe.replay": None if replay is None else str(replay),
     }
     try:
         overrides["probe.policy_options"] = options("--policy-option", policy_option)
         overrides["probe.user_options"] = options("--user-option", user_option)
         overrides["probe.judge_options"] = options("--judge-option", judge_option)
+        overrides["probe.executor_options"] = options("--executor-option", executor_option)
+        overrides |= {
+            f"probe.bayes.{name}": number(value)
+            for name, value in (options("--stop-option", stop_option) or {}).items()
+        }
         settings = (resumed_run if resume else new_run)(out, config, overrides)
-        how = How(
-            executor,
-            options("--executor-option", executor_option) or {},
-            min_concurrency,
-            patience,
-            record,
-            replay,
-        )
-        settings = replace(settings, judge_cache=judge_cache, backend=backend, how=how)
+        settings = replace(settings, judge_cache=judge_cache, backend=backend)
         if parity:
             check_readers(*parity)
         probed = probe_run(settings, console)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from outcomebox.rollout import RunSpec
-from outcomebox.rollout.breaker import DEFAULT_PATIENCE_S
 from outcomebox.sandbox import BUNDLED
 from outcomebox.selection.atomic import write_files
 from outcomebox.selection.curation import Curation
@@ -20,28 +19,14 @@ from outcomebox.selection.write import SETTINGS
 EPISODES = "episodes.jsonl"
 RUNS = Path("runs")
 # What may differ between the parts of one run: it decides when things happen, not what comes out.
-_FREE = {"concurrency", "max_tries"}
-
-
-@dataclass(frozen=True)
-class How:
-    """How a probe is made; it decides no row, and is not written down.
-
-    Attributes:
-        executor: where episodes run.
-        executor_options: its settings.
-        min_concurrency: episodes at a time, at least.
-        patience_s: seconds that an endpoint that is down is waited for.
-        record: whether what is said to models and back is kept.
-        replay: a recording that answers instead of models.
-    """
-
-    executor: str = "local"
-    executor_options: Mapping[str, str] = field(default_factory=dict)
-    min_concurrency: int = 1
-    patience_s: float = DEFAULT_PATIENCE_S
-    record: bool = False
-    replay: Path | None = None
+_FREE = {
+    "concurrency",
+    "min_concurrency",
+    "max_tries",
+    "patience_s",
+    "executor",
+    "executor_options",
+}
 
 
 @dataclass(frozen=True)
@@ -54,18 +39,16 @@ class RunSettings:
         judge_cache: where the judge's votes are kept, which decides nothing but what is asked
             again; in memory by default.
         backend: where sessions keep their rows; never written down, as it may hold a password.
-        how: how it is made.
     """
 
     folder: Path
     curation: Curation
     judge_cache: Path | None = None
     backend: str | None = None
-    how: How = field(default_factory=How)
 
     def spec(self) -> RunSpec:
         """What decides the rows, as a run has it."""
-        probe, how = self.curation.probe, self.how
+        probe = self.curation.probe
         return RunSpec(
             tasks=self.curation.sources.tasks,
             policy=probe.policy or "simulated",
@@ -75,8 +58,8 @@ class RunSettings:
             judge_options=probe.judge_options,
             judge_cache=None if self.judge_cache is None else str(self.judge_cache),
             seed=probe.seed,
-            record=how.record,
-            replay=None if how.replay is None else str(how.replay),
+            record=probe.record,
+            replay=probe.replay,
         )
 
     @property
@@ -99,6 +82,16 @@ def options(flag: str, given: Sequence[str] | None) -> dict[str, str] | None:
             raise InputError(COMMAND_LINE, flag, "is no pair", "Write NAME=VALUE")
         found[name.replace("-", "_")] = value
     return found or None
+
+
+def number(text: str) -> int | float | str:
+    """The number that a text is; a text that is none stays, for the settings to refuse."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
 
 
 def new_run(out: Path | None, config: Path | None, overrides: Mapping[str, Any]) -> RunSettings:
@@ -149,7 +142,7 @@ def resumed_run(out: Path | None, config: Path | None, overrides: Mapping[str, A
     ):
         before = getattr(getattr(saved, section), name)
         now = getattr(getattr(asked, section), name)
-        if before != now:
+        if before != now and not _same_paths(before, now):
             raise InputError(
                 str(saved_file),
                 f"{section}.{name}",
@@ -157,6 +150,15 @@ def resumed_run(out: Path | None, config: Path | None, overrides: Mapping[str, A
                 "Resume with the same settings, or start a new run in another folder",
             )
     return RunSettings(out, asked)
+
+
+def _same_paths(before: Any, now: Any) -> bool:
+    """Whether two texts, or two lists of them, name the same files by other ways."""
+    if isinstance(before, str) and isinstance(now, str):
+        return Path(before).exists() and Path(before).resolve() == Path(now).resolve()
+    if isinstance(before, tuple) and isinstance(now, tuple) and len(before) == len(now):
+        return all(a == b or _same_paths(a, b) for a, b in zip(before, now, strict=True))
+    return False
 
 
 def save_settings(settings: RunSettings) -> None:

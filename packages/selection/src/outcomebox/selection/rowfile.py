@@ -1,4 +1,4 @@
-"""The lines of an `episodes.jsonl` file, with their places.
+"""The lines of an `episodes.jsonl` file as rows.
 
 A line may end in a field that its writer added, `,"checksum":"<8 hex digits>"}`: the CRC-32 of the
 line without that field. It is checked where it stands, so that a damaged or edited row is not
@@ -10,47 +10,52 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+import orjson
 
 from outcomebox.selection.errors import InputError, shown
 
 CHECKSUM = "checksum"
 
 _SEAL = re.compile(rb',"checksum":"([0-9a-f]{8})"\}\s*\Z')
+_TAIL = 64
+_POLICY = b',"policy":'
+_VERDICT = b',"verdict":{"outcome":"'
+_BEHIND_POLICY = ("policy", "error", "versions")
 
 
-class Place(NamedTuple):
-    """Where a line stands: file, line number from 1, and its bytes."""
-
-    path: Path
-    line: int
-    offset: int
-    length: int
-
-    @property
-    def where(self) -> str:
-        """File and line, for an error message."""
-        return f"{self.path}:{self.line}"
+def is_sealed(line: bytes) -> bool:
+    """Whether a line ends in a checksum."""
+    return _SEAL.search(line[-_TAIL:]) is not None
 
 
-def read_lines(path: Path) -> Iterator[tuple[Place, bytes]]:
-    """Yields the lines of a file, split at LF only: U+2028 and U+0085 are text.
+def check_seal(line: bytes, where: str) -> bool:
+    """Checks the checksum of a line.
+
+    Args:
+        line: the bytes, with the LF that ends them.
+        where: file and line, for an error message.
+
+    Returns:
+        Whether it has one.
 
     Raises:
-        InputError: if the file cannot be read.
+        InputError: it does not fit.
     """
-    offset = 0
-    try:
-        with path.open("rb") as handle:
-            for number, line in enumerate(handle, start=1):
-                yield Place(path, number, offset, len(line)), line
-                offset += len(line)
-    except OSError as error:
+    seal = _SEAL.search(line[-_TAIL:])
+    if seal is None:
+        return False
+    start = len(line) - min(_TAIL, len(line)) + seal.start()
+    if zlib.crc32(b"}", zlib.crc32(memoryview(line)[:start])) != int(seal.group(1), 16):
         raise InputError(
-            str(path), "", f"cannot be read ({error.strerror})", "Check the path"
-        ) from error
+            where,
+            CHECKSUM,
+            "does not fit the line, which was damaged or edited",
+            "Restore the line, or remove it and run that attempt again",
+        )
+    return True
 
 
 def parse_row(line: bytes, where: str) -> dict[str, Any] | None:
@@ -67,16 +72,9 @@ def parse_row(line: bytes, where: str) -> dict[str, Any] | None:
         InputError: if the line is ended by an LF and is no JSON object, or its checksum is wrong.
     """
     torn = not line.endswith(b"\n")
-    seal = _SEAL.search(line)
-    if seal is not None and zlib.crc32(line[: seal.start()] + b"}") != int(seal.group(1), 16):
-        raise InputError(
-            where,
-            CHECKSUM,
-            "does not fit the line, which was damaged or edited",
-            "Restore the line, or remove it and run that attempt again",
-        )
+    check_seal(line, where)
     try:
-        row = json.loads(line.decode(), parse_constant=_no_constant)
+        row = _parsed(line)
     except ValueError as error:
         if torn:
             return None
@@ -90,20 +88,49 @@ def parse_row(line: bytes, where: str) -> dict[str, Any] | None:
     raise InputError(where, "", f"is not an object: {shown(row)}", "Write one object a line")
 
 
+def _parsed(line: bytes) -> Any:
+    try:
+        return orjson.loads(line)
+    except orjson.JSONDecodeError:
+        # A model may write half a character or a whole number of any size, which only json reads.
+        return json.loads(line.decode(), parse_constant=_no_constant)
+
+
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON number")
 
 
-def read_again(places: list[Place]) -> Iterator[dict[str, Any]]:
-    """Yields the rows at some places, in the order given; only one is held at a time."""
-    handles = {path: path.open("rb") for path in {place.path for place in places}}
-    try:
-        for place in places:
-            handle = handles[place.path]
-            handle.seek(place.offset)
-            row = parse_row(handle.read(place.length), place.where)
-            if row is not None:
-                yield row
-    finally:
-        for handle in handles.values():
-            handle.close()
+def short_row(line: bytes, where: str) -> Mapping[str, Any] | None:
+    """Reads a row with as little of its transcript as can be, which is most of the line.
+
+    What stands before the verdict's outcome and what stands behind the policy is read; what lies
+    between is not looked at. Both are read as objects of their own: the head with its two braces
+    closed, the tail with its brace opened. That fails, and the whole line is read, unless the two
+    names were found where they mean the row's own fields, since braces then do not match. It is
+    right only for JSON, which the checksum vouches for: lines without one are read whole.
+
+    Args:
+        line: the bytes, with the LF that ends them.
+        where: file and line, for an error message.
+
+    Returns:
+        The row, or the part of it that has the fields of a selection; None as for `parse_row`.
+
+    Raises:
+        InputError: as for `parse_row`.
+    """
+    if check_seal(line, where):
+        start = line.find(_VERDICT)
+        end = line.find(b'"', start + len(_VERDICT)) if start >= 0 else -1
+        behind = line.rfind(_POLICY)
+        if 0 <= end < behind:
+            try:
+                head = orjson.loads(line[:end] + b'"}}')
+                tail = orjson.loads(b"{" + line[behind + 1 :])
+            except orjson.JSONDecodeError:
+                return parse_row(line, where)
+            if all(name in tail for name in _BEHIND_POLICY):
+                tail.update(head)
+                whole: Mapping[str, Any] = tail
+                return whole
+    return parse_row(line, where)

@@ -21,7 +21,13 @@ from outcomebox.selection.yamlfile import read_text, read_yaml, yaml_text
 COMMAND_LINE = "command line"
 
 # Fields whose entries are paths, relative to the file that holds them.
-_PATH_FIELDS = (("sources", "episodes"), ("sources", "reference"), ("exclude", "lists"))
+_PATH_FIELDS = (
+    ("sources", "episodes"),
+    ("sources", "reference"),
+    ("sources", "reference_model"),
+    ("exclude", "lists"),
+    ("exclude", "content"),
+)
 
 _MENDS = {
     "int_type": "Write a whole number without quotes",
@@ -100,6 +106,9 @@ def _rebase(plain: dict[Any, Any], folder: Path) -> None:
                 os.path.normpath(folder / entry) if isinstance(entry, str) and entry else entry
                 for entry in entries[field]
             ]
+    probe = plain.get("probe")
+    if isinstance(probe, dict) and isinstance(probe.get("replay"), str) and probe["replay"]:
+        probe["replay"] = os.path.normpath(folder / probe["replay"])
     sources = plain.get("sources")
     if isinstance(sources, dict) and isinstance(sources.get("tasks"), list):
         sources["tasks"] = [
@@ -200,17 +209,6 @@ def read_list(path: Path) -> ListFile:
     return ListFile(path.name, digest, tuple(sorted(set(uids))))
 
 
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(
-            str(path), "", f"cannot be read ({error.strerror})", "Check the path"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise InputError(str(path), "", f"is not UTF-8 ({error})", "Save it as UTF-8") from error
-
-
 def resolve_excluded(curation: Curation) -> tuple[Curation, tuple[ListFile, ...]]:
     """Reads the exclusion lists and writes their uids out.
 
@@ -247,4 +245,6 @@ def curation_text(curation: Curation, folder: Path) -> str:
         os.path.relpath(entry, folder) if _looks_like_path(entry) else entry
         for entry in plain["sources"]["tasks"]
     ]
+    if plain["probe"]["replay"] is not None:
+        plain["probe"]["replay"] = os.path.relpath(plain["probe"]["replay"], folder)
     return "# Resolved settings; paths are relative to this file.\n" + yaml_text(plain)

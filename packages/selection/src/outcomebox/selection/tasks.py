@@ -49,66 +49,54 @@ class TaskInfo:
             object.__setattr__(self, "content", self.hash)
 
 
-def text_field(row: Mapping[str, Any], name: str, where: str) -> str:
-    """Reads a non-empty text field.
+def text_value(value: Any, name: str, where: str) -> str:
+    """Checks a text that has to be there.
 
     Args:
-        row: the object to read; a dotted `name` goes into nested objects.
-        name: field name.
+        value: what was found.
+        name: dotted name of its field.
         where: file and line for the error.
 
     Returns:
         The text.
 
     Raises:
-        InputError: if the field is missing, empty or not text.
+        InputError: if it is missing, empty, not text, or holds half a character.
     """
-    value = _field(row, name)
     if not isinstance(value, str) or not value:
         raise InputError(
             where, name, f"must be non-empty text, found {shown(value)}", "Write it as a string"
         )
-    if _HALF_CHARACTER.search(value):
+    if not value.isascii() and _HALF_CHARACTER.search(value):
         raise InputError(
             where, name, f"holds half a character: {value!a}", "Write whole characters"
         )
     return value
 
 
-def _field(row: Mapping[str, Any], name: str) -> Any:
-    value: Any = row
-    for part in name.split("."):
-        value = value.get(part) if isinstance(value, Mapping) else None
-    return value
-
-
-def task_info(
-    row: Mapping[str, Any], where: str, hash_field: str = "hash", content_field: str = "content"
-) -> TaskInfo:
+def task_info(row: Mapping[str, Any], where: str) -> TaskInfo:
     """Reads a task's listing from one object.
 
     Args:
-        row: object with `uid`, `domain`, `family`, the hash, and optional `tags` and content.
+        row: object with `uid`, `domain`, `family`, `hash`, and optional `tags` and `content`.
         where: file and line for the error.
-        hash_field: dotted name of the hash; `versions.task` in episode rows.
-        content_field: dotted name of the content digest; `versions.content` in episode rows.
 
     Raises:
         InputError: naming the field that is missing or of another type.
     """
     tags = row.get("tags", [])
-    has_content = _field(row, content_field) is not None
     if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
         raise InputError(
             where, "tags", f"must be a list of texts, found {shown(tags)}", "Write [] for none"
         )
+    content = row.get("content")
     return TaskInfo(
-        uid=text_field(row, "uid", where),
-        domain=text_field(row, "domain", where),
-        family=text_field(row, "family", where),
+        uid=text_value(row.get("uid"), "uid", where),
+        domain=text_value(row.get("domain"), "domain", where),
+        family=text_value(row.get("family"), "family", where),
         tags=tuple(tags),
-        hash=text_field(row, hash_field, where),
-        content=text_field(row, content_field, where) if has_content else "",
+        hash=text_value(row.get("hash"), "hash", where),
+        content="" if content is None else text_value(content, "content", where),
     )
 
 

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from outcomebox.rollout.commands.runsettings import RunSettings
 from outcomebox.rollout.executors import open_executor
-from outcomebox.rollout.plan import make_plan
+from outcomebox.rollout.plan import Plan, make_plan
 from outcomebox.rollout.progress import policy_label, progress_display
 from outcomebox.rollout.report import RunReport
 from outcomebox.rollout.runner import Bounds, run_plan
@@ -54,13 +54,20 @@ class Done:
     report: RunReport
 
 
-async def run_it(settings: RunSettings, backend: str | None, console: Console) -> Done:
+async def run_it(
+    settings: RunSettings,
+    backend: str | None,
+    console: Console,
+    *,
+    planned: Callable[[Plan], None] = lambda _: None,
+) -> Done:
     """Make a run, or what is left of it. What can be seen to be wrong is seen before it begins.
 
     Args:
         settings: What to run, where, how.
         backend: Where sessions keep their rows; handed on in the environment, never written down.
         console: Where progress goes.
+        planned: Told what is to be done, before the first attempt.
 
     Raises:
         InputError: Something cannot be used.
@@ -73,12 +80,14 @@ async def run_it(settings: RunSettings, backend: str | None, console: Console) -
     async def body() -> Done:
         async with settings.spec.loaded() as loaded:
             await loaded.actors.check()
-            return await _run(settings, loaded, console)
+            return await _run(settings, loaded, console, planned)
 
     return await interruptible(body)
 
 
-async def _run(settings: RunSettings, loaded: Loaded, console: Console) -> Done:
+async def _run(
+    settings: RunSettings, loaded: Loaded, console: Console, planned: Callable[[Plan], None]
+) -> Done:
     how = settings.how
     opening = open_executor(
         how.executor,
@@ -92,11 +101,12 @@ async def _run(settings: RunSettings, loaded: Loaded, console: Console) -> Done:
     if settings.spec.replay is not None:
         bounds = Bounds.replaying(how.concurrency)
     async with opening as executor:
-        settings.save([task.uid for task in loaded.tasks.tasks])
+        settings.save(loaded.tasks)
         with EpisodeStore(settings.run.rows) as store:
             plan = make_plan(
                 loaded.tasks, settings.attempts, store, repetitions=settings.repetitions
             )
+            planned(plan)
             label = policy_label(loaded.actors.policy)
             with progress_display(label, console) as tell:
                 report = await run_plan(

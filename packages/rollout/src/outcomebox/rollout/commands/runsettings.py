@@ -17,6 +17,7 @@ from outcomebox.rollout.breaker import DEFAULT_PATIENCE_S
 from outcomebox.rollout.runfolder import RunFolder, run_files
 from outcomebox.rollout.runner import DEFAULT_TRIES, Bounds
 from outcomebox.rollout.spec import RunSpec
+from outcomebox.rollout.stage import Tasks
 from outcomebox.sandbox import InputError
 
 RUNS = Path("runs")
@@ -82,17 +83,23 @@ class RunSettings:
             "how": {each.name: getattr(self.how, each.name) for each in fields(How)},
         }
 
-    def save(self, uids: Sequence[str]) -> None:
+    def save(self, tasks: Tasks) -> None:
         """Make the folder and write ``run.json``, whole or not at all.
 
         Args:
-            uids: The run's tasks; with the repetitions they are its plan.
+            tasks: The run's tasks; with the repetitions they are its plan, so that what has no row
+                can be missed by whoever reads the rows.
 
         Raises:
             InputError: The folder cannot be written.
         """
         repetitions = range(self.attempts) if self.repetitions is None else self.repetitions
-        plan = {"uids": list(uids), "repetitions": list(repetitions)}
+        plan = {
+            "uids": [task.uid for task in tasks.tasks],
+            "domains": [task.domain for task in tasks.tasks],
+            "tags": [list(tasks.tags(task)) for task in tasks.tasks],
+            "repetitions": list(repetitions),
+        }
         told = {**self.to_json(), "plan": plan}
         text = redact(json.dumps(told, ensure_ascii=False, indent=1)) + "\n"
         file = self.run.settings

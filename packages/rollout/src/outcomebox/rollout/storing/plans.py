@@ -57,6 +57,25 @@ def saved_run(file: Path) -> SavedRun | None:
         raise InputError(f"cannot be used ({error!r}); restore it", file=file) from error
 
 
+def _plan(plans: Sequence[Any]) -> dict[str, Any]:
+    """The plan of all shards, where each tells its own: every task, every attempt."""
+    if not all(plan and "domains" in plan for plan in plans):
+        return {"plan": None}
+    tasks = {
+        uid: told
+        for plan in plans
+        for uid, *told in zip(plan["uids"], plan["domains"], plan["tags"], strict=True)
+    }
+    return {
+        "plan": {
+            "uids": sorted(tasks),
+            "domains": [tasks[uid][0] for uid in sorted(tasks)],
+            "tags": [tasks[uid][1] for uid in sorted(tasks)],
+            "repetitions": sorted({each for plan in plans for each in plan["repetitions"]}),
+        }
+    }
+
+
 def together(runs: Sequence[SavedRun]) -> bytes:
     """The settings of the run that shards are of.
 
@@ -91,6 +110,7 @@ def together(runs: Sequence[SavedRun]) -> bytes:
         "spec": spec,
         "attempts": max(repetitions, default=-1) + 1,
         "repetitions": None if whole else repetitions,
+        **_plan([run.plain.get("plan") for run in runs]),
     }
     return (json.dumps(plain, ensure_ascii=False, indent=1) + "\n").encode(
         "utf-8", "backslashreplace"

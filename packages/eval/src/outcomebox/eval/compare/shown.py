@@ -1,0 +1,128 @@
+"""A comparison in the terminal: what was compared, the differences, the tasks, the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from outcomebox.eval.compare.model import Comparison, CostDifference, Difference, Paired, Side
+from outcomebox.eval.compare.verdict import interval, p_words, percent, points
+
+_NAMED = 10
+
+
+def show(found: Comparison, console: Console) -> None:
+    """Print a comparison.
+
+    Args:
+        found: It.
+        console: Where to.
+    """
+
+    def say(line: str, style: str | None = None) -> None:
+        console.print(line, style=style, markup=False, soft_wrap=True)
+
+    say(f"{found.new.name} against {found.base.name}", "bold")
+    for side in (found.base, found.new):
+        say(_side(side))
+    console.print(_differences(found))
+    if len(found.domains) > 1:
+        console.print(_domains(found))
+    for asked in (found.all_k, found.any_k):
+        if asked is not None:
+            for line in _changed(asked):
+                say(line)
+    if found.cost is not None:
+        say(_cost(found.cost))
+    if found.left_out:
+        say(f"Left out, without a clean run on a side: {_named(found.left_out)}")
+    for note in found.notes:
+        say(f"note: {note}")
+    say(f"Verdict: {found.verdict}", "bold")
+    say("")
+
+
+def _side(side: Side) -> str:
+    return f"{side.name}: {' '.join(side.completeness)}"
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for number, column in enumerate(columns):
+        table.add_column(column, justify="right" if number else "left", no_wrap=number > 0)
+    return table
+
+
+def _differences(found: Comparison) -> Table:
+    table = _table(
+        "", found.base.name, found.new.name, "points", f"{100 * found.level:g} % interval", "p"
+    )
+    table.add_row("pass@1, population of tasks", *_cells(found.pass_1), "")
+    table.add_row("pass@1, these tasks", *_cells(found.pass_1_these), "")
+    for asked in (found.all_k, found.any_k):
+        if asked is not None:
+            table.add_row(
+                f"{_question(asked)}, population of tasks",
+                *_cells(asked.difference),
+                p_words(asked.p).removeprefix("p ").removeprefix("= "),
+            )
+    return table
+
+
+def _cells(difference: Difference) -> Sequence[str]:
+    return (
+        percent(difference.base),
+        percent(difference.new),
+        points(difference.value),
+        interval(difference),
+    )
+
+
+def _question(asked: Paired) -> str:
+    part = "" if asked.n == asked.of else f" ({asked.n} of {asked.of} tasks)"
+    return (f"{asked.k}/{asked.k}" if asked.question == "all" else f"any of {asked.k}") + part
+
+
+def _domains(found: Comparison) -> Table:
+    table = _table(
+        "domain (each by itself)",
+        "tasks",
+        found.base.name,
+        found.new.name,
+        "points",
+        f"{100 * found.level:g} % interval",
+        "k/k gained, lost",
+        "any gained, lost",
+    )
+    for row in found.domains:
+        changes = [
+            "-" if asked is None else f"{asked.new_only}, {asked.base_only}"
+            for asked in (row.all_k, row.any_k)
+        ]
+        table.add_row(row.domain, f"{row.tasks}", *_cells(row.pass_1), *changes)
+    return table
+
+
+def _changed(asked: Paired) -> list[str]:
+    return [
+        f"{_question(asked)} {word}: {len(uids)}{': ' + _named(uids) if uids else ''}"
+        for word, uids in (("gained", asked.gained), ("lost", asked.lost))
+    ]
+
+
+def _named(uids: Sequence[str]) -> str:
+    more = f" and {len(uids) - _NAMED} more (--json has all)" if len(uids) > _NAMED else ""
+    return ", ".join(uids[:_NAMED]) + more
+
+
+def _cost(cost: CostDifference) -> str:
+    def money(amount: float | None) -> str:
+        return "-" if amount is None else f"{amount:,.4g}"
+
+    listed = f"prices of {cost.prices}" if cost.prices else "costs as the sources state them"
+    return (
+        f"Cost a success: {money(cost.base_per_success)} to {money(cost.new_per_success)}; "
+        f"campaign {money(cost.base)} to {money(cost.new)} ({listed})"
+    )

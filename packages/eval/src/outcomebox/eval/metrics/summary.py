@@ -1,0 +1,292 @@
+"""All figures of a run: what a report prints, and nothing that it has to work out itself."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, get_args
+
+import numpy as np
+import polars as pl
+
+from outcomebox.eval.completeness import Completeness, completeness
+from outcomebox.eval.metrics import rates, repeat
+from outcomebox.eval.metrics.columns import due_tries, looked_at, task_columns
+from outcomebox.eval.metrics.cost import (
+    Cost,
+    CostLine,
+    basis_of,
+    listed_lines,
+    model_costs,
+    notes_of,
+)
+from outcomebox.eval.metrics.estimate import Estimate
+from outcomebox.eval.metrics.group import Asked, group_of
+from outcomebox.eval.metrics.intervals import LEVEL, RESAMPLES, jeffreys
+from outcomebox.eval.metrics.model import Group, GroupKind, TaskLine
+from outcomebox.eval.metrics.prices import Prices
+from outcomebox.eval.metrics.resampled import Bootstrap
+from outcomebox.eval.metrics.signature import SIGNATURES
+from outcomebox.eval.metrics.spending import exchanges, spent
+from outcomebox.eval.results import Results, Source, inferred
+from outcomebox.sandbox.errors import InputError
+
+__all__ = ["Estimate", "Summary", "summarize"]
+
+OWN_BANDS = (
+    "Bands are those of these same attempts: they sort tasks, and say nothing new of their rates."
+)
+_DIGITS = 12
+
+
+@dataclass(frozen=True)
+class Summary:
+    """All figures of one run.
+
+    Attributes:
+        policy: Its description, canonical JSON; None where the source does not tell.
+        k: Attempts that were due at each task.
+        ks: The k of pass@k and pass^k.
+        level: Confidence of every interval.
+        seed: Of the bootstrap.
+        resamples: Of the bootstrap.
+        source: The files that the rows came from.
+        completeness: Whether everything that was due is there.
+        overall: All tasks.
+        groups: Kind of group -> its groups by name; ``domain`` among them if asked for.
+        tasks: One line a task, sorted by uid.
+        cost: What the run cost.
+        notes: What has to stand beside the figures, a sentence each.
+    """
+
+    policy: str | None
+    k: int
+    ks: tuple[int, ...]
+    level: float
+    seed: int
+    resamples: int
+    source: tuple[Source, ...]
+    completeness: Completeness
+    overall: Group
+    groups: Mapping[str, tuple[Group, ...]]
+    tasks: tuple[TaskLine, ...]
+    cost: Cost
+    notes: tuple[str, ...]
+
+    @property
+    def final(self) -> bool:
+        """Whether the figures may be called final."""
+        return self.completeness.final
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON values, floats to twelve digits; what is not defined is null."""
+        shallow = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        shallow["completeness"] = self.completeness.to_json()
+        plain = {name: _plain(value) for name, value in shallow.items()}
+        return {"final": self.final, **plain}
+
+
+def summarize(
+    results: Results,
+    *,
+    prices: Prices | None = None,
+    ks: Sequence[int] | None = None,
+    by: Sequence[str] = ("domain",),
+    bands: Mapping[str, str] | None = None,
+    lines: Sequence[CostLine] = (),
+    level: float = LEVEL,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> Summary:
+    """All figures of a run.
+
+    Args:
+        results: Its tries, and the keys that were due.
+        prices: What tokens cost; without, the cost that the source states stands.
+        ks: The k of pass@k and pass^k; by default 1, 2, 4 ... up to the attempts due, and those.
+        by: What tasks are grouped by: ``domain``, ``family``, ``tag``, ``band``.
+        bands: uid -> band, from a probe; by default the bands of these attempts themselves.
+        lines: What else was spent, beside what the price file lists.
+        level: Confidence of every interval.
+        seed: Of the bootstrap; the same gives the same digits, whatever the order of the rows.
+        resamples: Of the bootstrap.
+
+    Raises:
+        InputError: There is no row; a setting is none; tokens contradict each other.
+    """
+    _check(results, ks, by, level, resamples)
+    expected = results.expected or inferred(results.attempts)
+    k = expected.attempts
+    asked = Asked(
+        k, _ladder(k) if ks is None else tuple(sorted({*ks})), Bootstrap(level, seed, resamples)
+    )
+    due = due_tries(results.attempts, expected)
+    rows = exchanges(due, prices)
+    tries = looked_at(spent(due, rows, prices))
+    frame = task_columns(results, tries).with_columns(due=pl.lit(k, dtype=pl.Int64))
+    own = bands is None
+    frame = frame.with_columns(band=pl.Series(_bands(frame, bands), dtype=pl.String))
+    attempts = tries.filter("counted")
+    overall = group_of("overall", "", frame, attempts, asked)
+    notes = [*results.notes]
+    if "band" in by and own:
+        notes.append(OWN_BANDS)
+    groups = {kind: _groups(kind, frame, attempts, asked) for kind in by}
+    policies = results.attempts.get_column("policy").drop_nulls().unique()
+    return Summary(
+        policy=policies[0] if policies.len() == 1 else None,
+        k=k,
+        ks=asked.ks,
+        level=level,
+        seed=seed,
+        resamples=resamples,
+        source=results.source,
+        completeness=completeness(results),
+        overall=overall,
+        groups=groups,
+        tasks=_task_lines(frame, attempts, asked),
+        cost=Cost(
+            basis=basis_of(tries, prices),
+            currency=None if prices is None else prices.currency,
+            prices_sha256=None if prices is None else prices.sha256,
+            figures=overall.cost,
+            models=model_costs(rows),
+            lines=(*listed_lines(prices), *lines),
+            notes=notes_of(rows, prices),
+        ),
+        notes=tuple(notes),
+    )
+
+
+def _check(
+    results: Results, ks: Sequence[int] | None, by: Sequence[str], level: float, resamples: int
+) -> None:
+    if results.attempts.is_empty():
+        where = ", ".join(source.path for source in results.source) or None
+        raise InputError("there are no rows, so there are no figures", file=where)
+    if results.expected is not None and results.expected.attempts < 1:
+        raise InputError("no attempt is due at any task; ask for at least 1", field="attempts")
+    wrong = [k for k in ks or () if k < 1]
+    if wrong:
+        raise InputError("counts attempts, from 1", field="k", value=wrong[0])
+    kinds = [kind for kind in get_args(GroupKind) if kind != "overall"]
+    for kind in by:
+        if kind not in kinds:
+            raise InputError(f"is none of {', '.join(kinds)}", field="by", value=kind)
+    if not 0 < level < 1:
+        raise InputError("lies between 0 and 1, for example 0.95", field="level", value=level)
+    if resamples < 1:
+        raise InputError("is at least 1, better 10000", field="resamples", value=resamples)
+
+
+def _ladder(k: int) -> tuple[int, ...]:
+    """1, 2, 4 ... up to k, and k itself."""
+    powers = (2**power for power in range(max(k, 1).bit_length()))
+    return tuple(sorted({*powers, max(k, 1)}))
+
+
+def _bands(frame: pl.DataFrame, bands: Mapping[str, str] | None) -> list[str | None]:
+    if bands is not None:
+        return [bands.get(uid) for uid in frame.get_column("uid")]
+    found = repeat.bands(frame.get_column("passed"), frame.get_column("clean"))
+    stopped = frame.get_column("stopped")
+    return [None if early else band for band, early in zip(found, stopped, strict=True)]
+
+
+def _groups(
+    kind: str, frame: pl.DataFrame, attempts: pl.DataFrame, asked: Asked
+) -> tuple[Group, ...]:
+    """The groups of a kind, by name; of bands from the hardest, of tags each with all its tasks."""
+    column = "tags" if kind == "tag" else kind
+    member = frame.select("uid", group=pl.col(column))
+    if kind == "tag":
+        member = member.explode("group").unique(maintain_order=True)
+    member = member.drop_nulls("group")
+    names = member.get_column("group").unique().sort().to_list()
+    if kind == "band":
+        known = [band for band in repeat.BANDS if band in names]
+        names = [*known, *(name for name in names if name not in known)]
+    made = []
+    for name in names:
+        uids = member.filter(pl.col("group") == name).get_column("uid").implode()
+        inside = pl.col("uid").is_in(uids)
+        made.append(
+            group_of(
+                kind,  # type: ignore[arg-type] -- checked before
+                name,
+                frame.filter(inside),
+                attempts.filter(inside),
+                asked,
+            )
+        )
+    return tuple(made)
+
+
+def _task_lines(frame: pl.DataFrame, attempts: pl.DataFrame, asked: Asked) -> tuple[TaskLine, ...]:
+    passed, clean = frame.get_column("passed").to_numpy(), frame.get_column("clean").to_numpy()
+    stopped = frame.get_column("stopped").to_numpy()
+    k = asked.k
+    rate = rates.pass_at_1(passed, clean)
+    ends = jeffreys(passed, clean, asked.bootstrap.level)
+    so_all, so_any = rates.all_of_k(passed, clean, k), rates.any_of_k(passed, clean, k)
+    at_least, again = repeat.at_least(passed, clean), repeat.again(passed, clean, k)
+    # What is biased is not told.
+    for column in (rate, ends, so_all, at_least, again):
+        column[stopped] = np.nan
+    signatures = _signatures(attempts)
+    return tuple(
+        TaskLine(
+            uid=row["uid"],
+            domain=row["domain"],
+            family=row["family"],
+            tags=tuple(row["tags"]),
+            band=row["band"],
+            due=k,
+            clean=row["clean"],
+            passed=row["passed"],
+            errors=row["errors"],
+            missing=row["missing"],
+            stopped=row["stopped"],
+            rate=_known(rate[at]),
+            low=_known(ends[at, 0]),
+            high=_known(ends[at, 1]),
+            dependable=_yes(so_all[at]),
+            any=_yes(so_any[at]),
+            at_least=_known(at_least[at]),
+            again=_known(again[at]),
+            cost=row["cost.known"] if row["cost.priced"] == row["cost.tries"] > 0 else None,
+            signature=signatures.get(row["uid"]),
+        )
+        for at, row in enumerate(frame.iter_rows(named=True))
+    )
+
+
+def _signatures(attempts: pl.DataFrame) -> dict[str, str]:
+    found: dict[str, Counter[str]] = {}
+    for uid, name in attempts.select("uid", "signature").drop_nulls().iter_rows():
+        found.setdefault(uid, Counter())[name] += 1
+    return {uid: max(SIGNATURES, key=lambda name: counts[name]) for uid, counts in found.items()}
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
+
+
+def _yes(value: float) -> bool | None:
+    return None if math.isnan(value) else bool(value)
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "__dataclass_fields__"):
+        value = asdict(value)
+    if isinstance(value, Mapping):
+        return {str(name): _plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError(f"a figure is {value}: what is not defined must be None")
+        return float(f"{value:.{_DIGITS}g}")
+    return value

@@ -1,0 +1,124 @@
+"""The lines of a JSONL file as objects, one at a time, with their places.
+
+Lines end at LF alone: U+2028 and U+0085 are text. A last line without an LF that is no object is
+what a killed run leaves; it is counted as torn. Any other broken line is refused by its number, as
+is one whose checksum (CRC-32 of the rest, its last field) does not fit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+import orjson
+
+from outcomebox.eval.reading.values import Place
+from outcomebox.sandbox.errors import InputError
+
+_SEAL = re.compile(rb',"checksum":"([0-9a-f]{8})"\}\n?\Z')
+_SEAL_LENGTH = len(',"checksum":"00000000"}\n')
+
+
+class Lines:
+    """The objects of a JSONL file.
+
+    Args:
+        path: The file.
+
+    Attributes:
+        rows: How many whole ones have been read.
+        torn: Last lines that were cut off.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.rows = 0
+        self.torn = 0
+        self._digest = hashlib.sha256()
+
+    @property
+    def sha256(self) -> str:
+        """Of the bytes that have been read."""
+        return self._digest.hexdigest()
+
+    def __iter__(self) -> Iterator[tuple[dict[str, Any], Place]]:
+        """The objects, in the order written.
+
+        Raises:
+            InputError: The file cannot be read, or a line is broken.
+        """
+        try:
+            with self.path.open("rb") as file:
+                for number, line in enumerate(file, 1):
+                    self._digest.update(line)
+                    if line.isspace():
+                        continue
+                    place = Place(self.path, number)
+                    row = parse(line, place)
+                    if row is None:
+                        self.torn += 1
+                        continue
+                    self.rows += 1
+                    yield row, place
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror}", file=self.path) from error
+
+
+def parse(line: bytes, place: Place) -> dict[str, Any] | None:
+    """The object of a line.
+
+    Args:
+        line: Its bytes, with the LF that ends them.
+        place: Where it stands.
+
+    Returns:
+        The object; None for a line without an LF that is none.
+
+    Raises:
+        InputError: An ended line is no JSON object, or its checksum does not fit.
+    """
+    torn = not line.endswith(b"\n")
+    seal = _SEAL.search(line, max(0, len(line) - _SEAL_LENGTH))
+    if seal is not None and _checksum(line, seal.start()) != int(seal[1], 16):
+        raise place.refuse(
+            "does not fit the line, which was damaged or edited; restore it, or take it out and "
+            "run that attempt again",
+            field="checksum",
+        )
+    try:
+        row = decode(line)
+    except (ValueError, RecursionError) as error:
+        if torn:
+            return None
+        raise place.refuse(f"is not JSON ({error}); restore the line or take it out") from None
+    if isinstance(row, dict):
+        return row
+    if torn:
+        return None
+    raise place.refuse("is no object; write one object a line", value=row)
+
+
+def decode(data: bytes) -> Any:
+    """A JSON value; NaN and the infinities are none.
+
+    Raises:
+        ValueError: It is not JSON.
+    """
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        # What is JSON all the same: whole numbers of any size, and half characters.
+        return json.loads(data.decode(), parse_constant=_no_constant)
+
+
+def _checksum(line: bytes, end: int) -> int:
+    return zlib.crc32(b"}", zlib.crc32(memoryview(line)[:end]))
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")

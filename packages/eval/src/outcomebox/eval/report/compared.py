@@ -1,0 +1,135 @@
+"""A comparison as tables: the differences, the domains, the tasks gained and lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from outcomebox.eval.compare.model import Comparison, Difference, Paired
+from outcomebox.eval.compare.verdict import p_words
+from outcomebox.eval.report.numbers import NONE, money, shown
+from outcomebox.eval.report.tables import Cell, Column, Table, name
+
+_NAMED = 40
+
+
+def comparison_tables(found: Comparison, *, digits: int) -> Iterator[Table]:
+    """The tables of one comparison."""
+    level = f"{100 * found.level:g} % interval"
+    heads = (
+        Column("", number=False),
+        Column(found.base.name),
+        Column(found.new.name),
+        Column("difference in points", level),
+        Column("exact McNemar"),
+    )
+    rows = [
+        (name("pass@1, for a population of tasks"), *_difference(found.pass_1, digits), Cell(NONE)),
+        (name("pass@1, for these very tasks"), *_difference(found.pass_1_these, digits), Cell(NONE)),
+    ]
+    for asked in (found.all_k, found.any_k):
+        if asked is not None:
+            rows.append((name(_question(asked)), *_difference(asked.difference, digits), Cell(p_words(asked.p))))
+    yield Table("differences", "Differences", heads, tuple(rows), "Paired by task; new minus base.")
+    if len(found.domains) > 1:
+        yield _domains(found, level, digits)
+    for asked in (found.all_k, found.any_k):
+        if asked is not None and (asked.gained or asked.lost):
+            yield _changed(asked)
+    if found.cost is not None:
+        yield _cost(found)
+
+
+def _domains(found: Comparison, level: str, digits: int) -> Table:
+    heads = [
+        Column("domain", number=False),
+        Column("tasks"),
+        Column(found.base.name),
+        Column(found.new.name),
+        Column("difference in points", f"{level} for a population of tasks"),
+    ]
+    asked = [each for each in (found.all_k, found.any_k) if each is not None]
+    heads += [Column(_question(each), "base to new") for each in asked]
+    rows = []
+    for each in found.domains:
+        cells = [Cell(each.domain), Cell(f"{each.tasks}", "", float(each.tasks)), *_difference(each.pass_1, digits)]
+        for paired in (each.all_k, each.any_k)[: len(asked)]:
+            cells.append(Cell(NONE if paired is None else _moved(paired)))
+        rows.append(tuple(cells))
+    return Table("domains", "By domain", tuple(heads), tuple(rows))
+
+
+def _moved(paired: Paired) -> str:
+    return f"{paired.both + paired.base_only} to {paired.both + paired.new_only} of {paired.n}"
+
+
+def _changed(asked: Paired) -> Table:
+    rows = tuple(
+        (name(what), Cell(f"{len(uids)}", "", float(len(uids))), Cell(_named(uids)))
+        for what, uids in (("gained", asked.gained), ("lost", asked.lost))
+    )
+    heads = (Column("", number=False), Column("tasks"), Column("which", number=False))
+    return Table(
+        f"changed-{asked.question}",
+        f"Tasks gained and lost: {_question(asked)}",
+        heads,
+        rows,
+        f"Two runs of one policy would gain, and lose, about {asked.by_luck:.0f} each by luck alone.",
+    )
+
+
+def _cost(found: Comparison) -> Table:
+    assert found.cost is not None
+    cost = found.cost
+    rows = (
+        (name("campaign"), _money(cost.base), _money(cost.new), Cell("")),
+        (
+            name("a success"),
+            _money(cost.base_per_success),
+            _money(cost.new_per_success),
+            Cell(
+                NONE if cost.per_success.value is None else f"{cost.per_success.value:+.4f}",
+                _ends(cost.per_success, 1, "{:+.4f}"),
+            ),
+        ),
+    )
+    heads = (Column("", number=False), Column(found.base.name), Column(found.new.name), Column("difference"))
+    basis = f"Prices of {cost.prices}." if cost.prices else "As both sources state it."
+    return Table("compared-cost", "Cost", heads, rows, basis)
+
+
+def _question(asked: Paired) -> str:
+    return f"passed {asked.k}/{asked.k}" if asked.question == "all" else f"passed at least once in {asked.k}"
+
+
+def _difference(found: Difference, digits: int) -> tuple[Cell, Cell, Cell]:
+    return (
+        Cell(shown(found.base, "share", digits=digits), "", found.base),
+        Cell(shown(found.new, "share", digits=digits), "", found.new),
+        Cell(
+            _points(found.value, digits),
+            _ends(found, 100, f"{{:+.{digits}f}}") or (found.note or ""),
+            found.value,
+        ),
+    )
+
+
+def _points(value: float | None, digits: int) -> str:
+    if value is None:
+        return NONE
+    text = f"{100 * value:+.{digits}f}"
+    return text if float(text) else f"{0:.{digits}f}"
+
+
+def _ends(found: Difference, scale: float, form: str) -> str:
+    if found.low is None or found.high is None:
+        return ""
+    return f"{form.format(scale * found.low)} to {form.format(scale * found.high)}"
+
+
+def _money(value: float | None) -> Cell:
+    return Cell(NONE if value is None else money(value), "", value)
+
+
+def _named(uids: tuple[str, ...]) -> str:
+    more = len(uids) - _NAMED
+    return ", ".join(uids[:_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,113 @@
+"""A file in pieces that end at line ends, and the hash of the whole on the way."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from outcomebox.selection.errors import InputError
+
+# Large enough for vectors, small enough that ten of them fit into the memory of a laptop.
+CHUNK = 16 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Some whole lines of a file; the last one may lack its LF.
+
+    Attributes:
+        path: the file.
+        line: number of the first line, from 1.
+        data: the bytes.
+    """
+
+    path: Path
+    line: int
+    data: bytes
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """Number and bytes of each line, its LF with it; split at LF only."""
+        start, number = 0, self.line
+        while start < len(self.data):
+            end = self.data.find(b"\n", start) + 1 or len(self.data)
+            yield number, self.data[start:end]
+            start, number = end, number + 1
+
+
+class Chunks:
+    """The pieces of a file, each once.
+
+    Args:
+        path: the file.
+        size: bytes of a piece, about; a longer line is a piece of its own.
+
+    Attributes:
+        sha256: of the bytes so far, of the file when all pieces were taken; hex.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+
+    def __init__(self, path: Path, size: int = CHUNK) -> None:
+        self._path, self._size = path, size
+        self._hash = hashlib.sha256()
+        # Hashing lets other threads run, so it costs no time of its own where there are two cores.
+        self._pool = ThreadPoolExecutor(1)
+        self._hashed: Future[None] | None = None
+
+    def __enter__(self) -> Self:
+        """The pieces themselves."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Ends the hashing."""
+        self._pool.shutdown(cancel_futures=True)
+
+    @property
+    def sha256(self) -> str:
+        """The hash of what was taken."""
+        if self._hashed is not None:
+            self._hashed.result()
+        return self._hash.hexdigest()
+
+    def __iter__(self) -> Iterator[Chunk]:
+        """Takes the pieces."""
+        line, rest = 1, b""
+        try:
+            with self._path.open("rb") as file:
+                while block := file.read(self._size):
+                    self._hashed = self._pool.submit(self._hash.update, block)
+                    cut = block.rfind(b"\n") + 1
+                    if not cut:
+                        rest += block
+                        continue
+                    data, rest = rest + block[:cut], block[cut:]
+                    yield Chunk(self._path, line, data)
+                    line += data.count(b"\n")
+        except OSError as error:
+            raise InputError(
+                str(self._path), "", f"cannot be read ({error.strerror})", "Check the path"
+            ) from error
+        if rest:
+            yield Chunk(self._path, line, rest)
+
+
+def lines_at(path: Path, numbers: set[int]) -> dict[int, bytes]:
+    """Some lines of a file by number, without the white space around them."""
+    found: dict[int, bytes] = {}
+    with Chunks(path) as chunks:
+        for chunk in chunks:
+            last = chunk.line + chunk.data.count(b"\n")
+            if any(chunk.line <= number <= last for number in numbers):
+                found |= {n: line.strip() for n, line in chunk.lines() if n in numbers}
+    return found
