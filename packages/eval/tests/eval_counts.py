@@ -16,7 +16,10 @@ Counts = tuple[int, int, int]
 
 
 def results(
-    rows: Iterable[Mapping[str, Any]], *, expected: Expected | None = None, notes: tuple[str, ...] = ()
+    rows: Iterable[Mapping[str, Any]],
+    *,
+    expected: Expected | None = None,
+    notes: tuple[str, ...] = (),
 ) -> Results:
     """Results of rows of a few columns; the others are null.
 
@@ -47,36 +50,57 @@ def of_counts(
             figures can be final; otherwise what was due is found from the rows.
         columns: Values that all rows share.
     """
-    rows = [
+    names = ("passed", "failed", "system_error")
+    sizes = [sum(counts) for counts in tasks.values()]
+    frame = pl.DataFrame(
         {
-            "uid": uid,
-            "repetition": repetition,
-            "outcome": outcome,
-            "domain": (domains or {}).get(uid, NO_DOMAIN),
-            **columns,
-        }
-        for uid, counts in tasks.items()
-        for repetition, outcome in enumerate(
-            word
-            for word, count in zip(("passed", "failed", "system_error"), counts, strict=True)
-            for _ in range(count)
-        )
-    ]
+            "uid": np.repeat(np.array([*tasks], dtype=object), sizes),
+            "repetition": np.concatenate([np.arange(size) for size in sizes]),
+            "outcome": [
+                word
+                for counts in tasks.values()
+                for word, count in zip(names, counts, strict=True)
+                for _ in range(count)
+            ],
+        },
+        schema={name: ATTEMPTS[name] for name in ("uid", "repetition", "outcome")},
+    )
+    known = pl.DataFrame(
+        {"uid": [*tasks], "domain": [(domains or {}).get(uid, NO_DOMAIN) for uid in tasks]}
+    )
+    plain = {"try": 0, "tags": [], "stopped": False, **columns}
+    full = frame.join(known, on="uid", how="left").with_columns(
+        pl.lit(plain.get(name), dtype=kind).alias(name)
+        for name, kind in ATTEMPTS.items()
+        if name not in {"uid", "repetition", "outcome", "domain"}
+    )
+    marked = mark(full.sort("uid", "repetition")).select(*ATTEMPTS)
     most = sum(next(iter(tasks.values())))
-    return results(rows, expected=Expected.of(list(tasks), most) if expected else None)
+    due = Expected.of(list(tasks), most) if expected else inferred(marked)
+    return against(Results(marked), due)
 
 
-def of_arrays(passed: Sequence[int], attempts: int, domains: Sequence[str] | None = None) -> Results:
+def of_arrays(
+    passed: Sequence[int], attempts: int, domains: Sequence[str] | None = None
+) -> Results:
     """Results of tasks t0000, t0001, ... that passed so many of their attempts."""
     names = [f"t{index:04d}" for index in range(len(passed))]
     counts: dict[str, Counts] = {
         uid: (int(k), attempts - int(k), 0) for uid, k in zip(names, passed, strict=True)
     }
-    return of_counts(counts, domains=None if domains is None else dict(zip(names, domains, strict=True)))
+    return of_counts(
+        counts, domains=None if domains is None else dict(zip(names, domains, strict=True))
+    )
 
 
 def beta_pool(
-    random: np.random.Generator, tasks: int, mean: float, icc: float, *, spread: float = 0.0, of: int = 1
+    random: np.random.Generator,
+    tasks: int,
+    mean: float,
+    icc: float,
+    *,
+    spread: float = 0.0,
+    of: int = 1,
 ) -> tuple[np.ndarray[Any, np.dtype[np.float64]], list[str]]:
     """Chances of tasks, drawn from Beta distributions, and the domains they are in.
 

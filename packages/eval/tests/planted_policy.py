@@ -19,7 +19,7 @@ from outcomebox.rollout.policies.golden import Replay
 from outcomebox.rollout.runner import Bounds
 from outcomebox.rollout.spec import Actors, Loaded, RunSpec
 from outcomebox.rollout.store import EpisodeStore
-from outcomebox.sandbox import SQLITE, BUNDLED
+from outcomebox.sandbox import BUNDLED, SQLITE, load_tasks
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,7 @@ class Planted:
 
 def changing_tasks(limit: int | None = None, domains: Sequence[str] = BUNDLED) -> list[str]:
     """Uids of bundled tasks in which a change is due, so that ending without a call fails them."""
-    found = [
-        task.uid
-        for task in RunSpec(tasks=tuple(domains)).tasks_on(SQLITE).tasks
-        if task.expect
-    ]
-    return found[:limit]
+    return [task.uid for task in load_tasks(domains).tasks if task.expect][:limit]
 
 
 async def run_planted(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from outcomebox.selection import (
@@ -37,6 +37,9 @@ populations = st.lists(
     ]
 )
 
+# How long an example takes says nothing on a busy machine.
+unhurried = settings(deadline=None, max_examples=50)
+
 
 def select(results: list[TaskResult], settings: Curation, **more: Any) -> Selection:
     try:
@@ -45,6 +48,7 @@ def select(results: list[TaskResult], settings: Curation, **more: Any) -> Select
         return error.selection
 
 
+@unhurried
 @given(populations, st.randoms(), st.integers(0, 3))
 def test_the_order_of_tasks_and_results_changes_nothing(
     results: list[TaskResult], random: Any, seed: int
@@ -59,6 +63,7 @@ def test_the_order_of_tasks_and_results_changes_nothing(
     assert curate(tasks, shuffled, settings) == expected
 
 
+@unhurried
 @given(populations, st.sets(st.integers(0, 24)))
 def test_every_task_is_kept_or_has_one_reason(
     results: list[TaskResult], excluded: set[int]
@@ -78,6 +83,7 @@ def test_every_task_is_kept_or_has_one_reason(
     assert counted["kept"] + counted["dropped"] + counted["undecided"] == len(results)
 
 
+@unhurried
 @given(populations, st.sets(st.integers(0, 24)))
 def test_no_excluded_task_and_no_copy_of_one_is_selected(
     results: list[TaskResult], excluded: set[int]
@@ -89,6 +95,7 @@ def test_no_excluded_task_and_no_copy_of_one_is_selected(
     assert not content & {d.task.content for d in chosen.kept}
 
 
+@unhurried
 @given(populations)
 def test_of_equal_content_one_task_is_left(results: list[TaskResult]) -> None:
     chosen = select(results, curation())
@@ -101,6 +108,7 @@ def test_of_equal_content_one_task_is_left(results: list[TaskResult]) -> None:
         assert left[0].result.clean_runs == max(d.result.clean_runs for d in copies)
 
 
+@unhurried
 @given(populations, st.sampled_from([0.0, 0.1, 0.2, 0.5]), st.sampled_from([None, "family"]))
 def test_the_split_is_disjoint_and_complete(
     results: list[TaskResult], fraction: float, together: str | None
@@ -117,6 +125,7 @@ def test_the_split_is_disjoint_and_complete(
         assert not families[0] & families[1]
 
 
+@unhurried
 @given(populations, st.integers(1, 9))
 def test_a_higher_gate_never_adds_a_task(results: list[TaskResult], gate: int) -> None:
     lower, higher = (
@@ -126,6 +135,7 @@ def test_a_higher_gate_never_adds_a_task(results: list[TaskResult], gate: int) -
     assert higher <= lower
 
 
+@unhurried
 @given(populations, st.data())
 def test_retaining_more_bands_never_loses_a_task(results: list[TaskResult], data: Any) -> None:
     names = ["rarely_solved", "difficult", "intermediate", "frequently_solved"]
@@ -138,6 +148,7 @@ def test_retaining_more_bands_never_loses_a_task(results: list[TaskResult], data
     assert fewer_kept <= more_kept
 
 
+@unhurried
 @given(st.lists(st.text(alphabet="PF", min_size=8, max_size=8), min_size=1, max_size=20), st.data())
 def test_an_exact_probe_keeps_what_the_full_one_keeps(full: list[str], data: Any) -> None:
     from outcomebox.selection import settled

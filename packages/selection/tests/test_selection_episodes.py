@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -107,9 +108,22 @@ def test_a_file_named_twice_is_read_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("copies", [2, 3])
-def test_byte_identical_rows_are_refused_by_name(tmp_path: Path, copies: int) -> None:
+def test_byte_identical_rows_count_once_and_are_told(tmp_path: Path, copies: int) -> None:
     path = write_rows(tmp_path / "episodes.jsonl", [row("a", 1, "P")] * copies)
-    with pytest.raises(InputError, match=r'jsonl:2: .*\("a", 1, 0\) stands already at .*jsonl:1'):
+    once = read_episodes([write_rows(tmp_path / "once.jsonl", [row("a", 1, "P")])])
+    episodes = read_episodes([path])
+    assert (episodes.rows.height, episodes.repeated) == (1, copies - 1)
+    assert episodes.digest == once.digest
+    copied = read_episodes([path, write_rows(tmp_path / "copy.jsonl", [row("a", 1, "P")])])
+    assert (copied.repeated, copied.digest) == (copies, once.digest)
+
+
+@pytest.mark.parametrize("changes", [{"timing": {"total": 2.5}}, {"messages": []}])
+def test_two_rows_of_one_key_are_refused_by_name(tmp_path: Path, changes: Any) -> None:
+    rows = [row("a", 1, "P"), row("b", 1, "P"), row("a", 1, "P", **changes)]
+    path = write_rows(tmp_path / "episodes.jsonl", rows)
+    said = r'jsonl:3: .*\("a", 1, 0\) stands already at .*jsonl:1, and the two differ'
+    with pytest.raises(InputError, match=said):
         read_episodes([path])
 
 
@@ -120,18 +134,26 @@ def test_the_same_key_in_two_files_is_refused(tmp_path: Path) -> None:
         read_episodes([one, two])
 
 
-def test_the_digest_is_sha256_over_sorted_rows_without_timing(tmp_path: Path) -> None:
+def test_the_digest_is_sha256_over_what_decides(tmp_path: Path) -> None:
     rows = [row("b", 0, "P"), row("a", 1, "F"), row("a", 0, "E")]
     expected = hashlib.sha256()
-    for index in (2, 1, 0):
-        kept = {key: value for key, value in rows[index].items() if key != "timing"}
-        expected.update(json.dumps(kept, sort_keys=True, separators=(",", ":")).encode() + b"\n")
+    expected.update(b'{"name":"simulated","simulated":true,"skill":1.0}\n')
+    for uid in "ab":
+        listing = f"""{{"uid":"{uid}","domain":"retail","family":"returns","tags":["two-systems"],"""
+        listing += f""""hash":"hash of {uid}","content":"content of {uid}"}}\n"""
+        expected.update(listing.encode())
+    for numbers in ((0, 0, 0, 2), (0, 1, 0, 1), (1, 0, 0, 0)):
+        expected.update(struct.pack("<4i", *numbers))
     first = read_episodes([write_rows(tmp_path / "a.jsonl", rows)]).digest
     assert first == expected.hexdigest()
-    slower = [plain | {"timing": {"total": 99.0}} for plain in rows]
-    assert read_episodes([write_rows(tmp_path / "b.jsonl", slower)]).digest == first
-    other = [*rows[:2], rows[2] | {"messages": []}]
-    assert read_episodes([write_rows(tmp_path / "c.jsonl", other)]).digest != first
+    for changes in ({"timing": {"total": 99.0}}, {"messages": []}):
+        same = [plain | changes for plain in rows]
+        assert read_episodes([write_rows(tmp_path / "b.jsonl", same)]).digest == first
+    for changes in ({"policy": None}, {"domain": "x"}, {"repetition": 7}):
+        other = [*rows[:2], rows[2] | changes]
+        if "policy" in changes or "domain" in changes:
+            other = [plain | changes for plain in rows]
+        assert read_episodes([write_rows(tmp_path / "c.jsonl", other)]).digest != first
 
 
 def test_half_a_character_in_a_transcript_is_no_obstacle(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_retained_bands_are_put_in_order_once(tmp_path: Path) -> None:
         ("bands: {retain: difficult}\n", "bands.retain: .*Write a list"),
         ("bands: {edges: [0, 0.5, 1]}\n", "bands.edges: there are 3 edges .*Give for example"),
         ("bands: {edges: [0, 0.4, 0.1, 0.6, 0.9, 1]}\n", "bands.edges: .*Sort them"),
-        ("probe: {stop: sometimes}\n", "probe.stop: .*'never' or 'exact', found \"sometimes\""),
+        ("probe: {stop: sometimes}\n", "probe.stop: .*'exact' or 'bayes', found \"sometimes\""),
         ("exclude: {uids: [1]}\n", "exclude.uids.0: .*found 1. Write text"),
         ("exclude: {uids: ['']}\n", "exclude.uids.0: .*Write at least one character"),
         ("probe: {policy_options: [a]}\n", "probe.policy_options: .*Write a mapping"),

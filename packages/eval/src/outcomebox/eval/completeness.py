@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -60,6 +61,13 @@ class Completeness:
         """The keys that a run has to make (again), sorted; clean failures are none of them."""
         return tuple(sorted({*self.missing, *self.broken}))
 
+    @property
+    def without(self) -> tuple[str, ...]:
+        """The tasks that are due of which no attempt has a result, sorted."""
+        lacking = Counter(uid for uid, _ in (*self.missing, *self.broken))
+        each = self.expected // max(self.tasks, 1)
+        return tuple(sorted(uid for uid, number in lacking.items() if number == each))
+
     def words(self) -> tuple[str, ...]:
         """What is to be said, a sentence each; the first says whether figures are final."""
         head = f"{self.clean} of {self.expected} expected attempts have a result"
@@ -67,6 +75,8 @@ class Completeness:
         if self.final:
             return (f"Final: {head}.",)
         lines = [f"NOT FINAL: {head}."]
+        if self.without:
+            lines.append(f"{len(self.without)} tasks without any result: {_some(self.without)}.")
         if self.missing:
             lines.append(f"{len(self.missing)} missing: {_keys(self.missing)}.")
         if self.broken:

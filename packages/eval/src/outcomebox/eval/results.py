@@ -161,12 +161,15 @@ class Results:
         source: The files.
         expected: The keys that are due.
         notes: What a reader of the figures has to know of the rows, a sentence each.
+        places: Where each row stands that is a line of a file, for those who show it: ``uid``,
+            ``repetition``, ``try``, ``path``, ``line`` (from 1), sorted as the tries are.
     """
 
     attempts: pl.DataFrame
     source: tuple[Source, ...] = ()
     expected: Expected | None = None
     notes: tuple[str, ...] = field(default=())
+    places: pl.DataFrame | None = None
 
 
 def inferred(attempts: pl.DataFrame) -> Expected:

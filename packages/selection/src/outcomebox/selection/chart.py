@@ -1,8 +1,8 @@
-"""`bands.png`: how many tasks each band holds, and how sure that is.
+"""`bands.png`: how many tasks each band holds, how sure that is, and what the probe has spent.
 
-Left, the tasks of each band, kept and not kept. Right, one line a task: posterior mean and 95 %
-interval over the bands. The same selection gives the same bytes: no date, no software name, no
-setting of the user's matplotlib.
+Left, the tasks of each band and below them the tasks by their clean runs, kept and not kept. Right,
+one line a task: posterior mean and 95 % interval over the bands. The same selection gives the same
+bytes: no date, no software name, no setting of the user's matplotlib.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from matplotlib.ticker import MaxNLocator
 
 from outcomebox.selection.curate import Selection
 from outcomebox.selection.decision import TaskDecision
-from outcomebox.selection.figures import figures
+from outcomebox.selection.figures import figures, probing
+from outcomebox.selection.forecast import percent, share_span
 from outcomebox.selection.provenance import Provenance
-from outcomebox.selection.summary import percent
 
 # Blue and orange that colour-blind readers can tell apart (Okabe and Ito), and a grey.
 KEPT = "#0072B2"
@@ -43,12 +43,15 @@ def bands_png(selection: Selection, provenance: Provenance) -> bytes:
     """
     with mpl.rc_context():
         mpl.rcdefaults()
-        figure = Figure(figsize=(11, 4.8), dpi=120, layout="constrained")
+        figure = Figure(figsize=(11, 6.4), dpi=120, layout="constrained")
         FigureCanvasAgg(figure)
-        left, right = figure.subplots(1, 2, width_ratios=(1, 1.35))
+        axes = figure.subplot_mosaic(
+            [["bands", "strip"], ["spent", "strip"]], width_ratios=(1, 1.35), height_ratios=(1.5, 1)
+        )
         figure.suptitle(_title(provenance), fontsize=12)
-        _bars(left, selection)
-        _strip(right, selection)
+        _bars(axes["bands"], selection)
+        _spent(axes["spent"], selection)
+        _strip(axes["strip"], selection)
         figure.legend(loc="outside lower left", ncols=3, frameon=False, fontsize=9)
         buffer = io.BytesIO()
         figure.savefig(buffer, format="png", metadata={"Software": None})
@@ -71,7 +74,8 @@ def _bars(axes: Axes, selection: Selection) -> None:
     undecided = [0] * len(names)
     without = counts["without_band"]
     if without["kept"] or without["not_kept"]:
-        names.append("no band")
+        early = counts["probing"]["left_early"]
+        names.append("left early" if early == sum(without.values()) else "no band")
         kept.append(without["kept"])
         undecided.append(counts["undecided"])
         others.append(without["not_kept"] - counts["undecided"])
@@ -100,6 +104,25 @@ def _bars(axes: Axes, selection: Selection) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
+def _spent(axes: Axes, selection: Selection) -> None:
+    told = probing(selection)
+    runs = [one["clean_runs"] for one in told["spent"]]
+    start = [0] * len(runs)
+    for names, colour in ((("kept",), KEPT), (("left_early", "not_kept"), DROPPED)):
+        heights = [sum(one[name] for name in names) for one in told["spent"]]
+        axes.bar(runs, heights, bottom=start, color=colour, width=0.8)
+        start = [a + b for a, b in zip(start, heights, strict=True)]
+    axes.set_xlim(-0.6, max([*runs, told["most"]]) + 0.6)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_xlabel("clean runs of a task")
+    axes.set_ylabel("tasks")
+    fewer = told["fewer"]
+    more = "" if fewer is None else f", {fewer:.1%} fewer than {told['attempts']} a task"
+    axes.set_title(f"probes spent: {told['clean_runs']} clean runs{more}", fontsize=10)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
 def _strip(axes: Axes, selection: Selection) -> None:
     bands = selection.curation.bands
     for number, band in enumerate(bands.bands):
@@ -114,13 +137,20 @@ def _strip(axes: Axes, selection: Selection) -> None:
     axes.set_ylim(-1, max(len(shown), 1))
     axes.set_xticks([band.low for band in bands.bands] + [1.0])
     axes.set_yticks([])
-    axes.set_ylabel(f"{len(shown)} tasks, hardest below")
+    early = sum(decision.stopped for decision in selection.decisions)
+    without = f"; {early} left early have no line" if early else ""
+    axes.set_ylabel(f"{len(shown)} tasks, hardest below{without}")
     axes.set_xlabel("pass rate: posterior mean and 95 % interval")
-    axes.set_title(
-        f"mixed groups of {selection.curation.group_size}: "
-        f"{percent(selection.mixed_share())} predicted in the pool, "
-        f"{percent(selection.mixed_share_unselected())} without selection",
-        fontsize=10,
+    axes.set_title(_mixed_title(selection), fontsize=10)
+
+
+def _mixed_title(selection: Selection) -> str:
+    found = selection.outlook
+    if found is None:
+        return "no task is kept"
+    return (
+        f"mixed groups of {found['group_size']}: {share_span(found['mixed_share'])} in the pool,\n"
+        f"{percent(found['mixed_share_unselected']['value'])} without selection"
     )
 
 

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
+from outcomebox.selection.audit import audit
+from outcomebox.selection.content import Content
 from outcomebox.selection.curation import Curation
-from outcomebox.selection.decision import REASONS, Side, TaskDecision
+from outcomebox.selection.decision import NEAR_COPY, REASONS, Side, TaskDecision
 from outcomebox.selection.errors import EmptyPoolError
-from outcomebox.selection.gates import decide
+from outcomebox.selection.gates import Evidence, copy_text, decide, stale_hash
 from outcomebox.selection.mixed import expected_useful_groups
+from outcomebox.selection.outlook import outlook
 from outcomebox.selection.results import TaskResult
 from outcomebox.selection.split import Member, split_pool
 from outcomebox.selection.tasks import TaskInfo
+from outcomebox.selection.tries import Tries
+
+# Near copies that a note names; the table of all tasks has every one.
+_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -24,11 +33,23 @@ class Selection:
         curation: the settings it was made with.
         decisions: one a task, sorted by uid.
         notes: what a reader of the figures has to know, as sentences.
+        tries: what the tries cost and how they broke, where the rows tell; it decides nothing.
     """
 
     curation: Curation
     decisions: tuple[TaskDecision, ...]
     notes: tuple[str, ...]
+    tries: Tries | None = None
+
+    @cached_property
+    def outlook(self) -> dict[str, Any] | None:
+        """What the pool will give (`outlook.outlook`); None without a pool."""
+        return outlook(self)
+
+    @cached_property
+    def audit(self) -> dict[str, Any] | None:
+        """What system errors go with (`audit.audit`); None where nothing is known."""
+        return audit(self.tries, self.curation.predict.seed)
 
     @property
     def kept(self) -> tuple[TaskDecision, ...]:
@@ -73,6 +94,10 @@ def curate(
     curation: Curation,
     *,
     reference: Iterable[TaskResult] | None = None,
+    reference_model: Iterable[TaskResult] | None = None,
+    contents: Mapping[str, Content] | None = None,
+    protected: Mapping[str, Content] | None = None,
+    tries: Tries | None = None,
 ) -> Selection:
     """Decides which tasks make the pool and on which side each one stands.
 
@@ -84,6 +109,12 @@ def curate(
             and a note says so; a result whose hash is not its task's is stale.
         curation: settings with `exclude.lists` resolved (`resolve_excluded`).
         reference: results of the golden actions. Where given, a task is kept only if they pass.
+        reference_model: results of a stronger model. Where given, a task is kept only if they show
+            what `gates.reference_model` asks for.
+        contents: what the tasks say, by uid, for finding near copies.
+        protected: what excluded tasks say that may not be among `tasks`, by uid; neither these
+            uids nor near copies of them are kept.
+        tries: what the tries cost and how they broke; it decides nothing.
 
     Returns:
         The selection; its pool is not empty.
@@ -98,19 +129,21 @@ def curate(
     listed = _by_uid(tasks)
     probed = _results_by_uid(results)
     golden = None if reference is None else _results_by_uid(reference)
+    model = None if reference_model is None else _results_by_uid(reference_model)
     stale = {
-        uid: probed[uid].task.hash
+        uid: version
         for uid, task in listed.items()
-        if uid in probed and probed[uid].task.hash != task.hash
+        if uid in probed and (version := stale_hash(probed[uid], task.hash)) is not None
     }
     # A stale task keeps its own listing; what was recorded about another version is no result.
     chosen = [
         TaskResult(task) if uid in stale else replace(probed.get(uid, TaskResult(task)), task=task)
         for uid, task in listed.items()
     ]
-    decisions = decide(chosen, curation, stale, golden)
+    evidence = Evidence(stale, golden, model, contents, protected)
+    decisions = decide(chosen, curation, evidence)
     kept = [decision for decision in decisions if decision.kept]
-    selection = Selection(curation, decisions, ())
+    selection = Selection(curation, decisions, (), tries)
     if not kept:
         raise EmptyPoolError(selection)
     members, by = _members(kept, curation)
@@ -118,7 +151,7 @@ def curate(
     placed = tuple(replace(decision, side=sides.get(decision.uid)) for decision in decisions)
     unlisted = len(probed.keys() - listed.keys())
     notes = _notes(replace(selection, decisions=placed), by, unlisted)
-    return Selection(curation, placed, notes)
+    return Selection(curation, placed, notes, tries)
 
 
 def _by_uid(tasks: Iterable[TaskInfo]) -> dict[str, TaskInfo]:
@@ -178,6 +211,11 @@ def _notes(selection: Selection, by: tuple[str, ...], unlisted: int) -> tuple[st
             f"{len(shared)} families have tasks on both sides; "
             "split.keep_together: family would keep them apart."
         )
+    near = [decision for decision in selection.decisions if decision.reason == NEAR_COPY]
+    if near:
+        shown = "; ".join(f"{d.uid} is a {copy_text(d.near)}" for d in near[:_SHOWN] if d.near)
+        more = f"; and {len(near) - _SHOWN} more" if len(near) > _SHOWN else ""
+        notes.append(f"{len(near)} tasks say nearly the same as excluded ones: {shown}{more}.")
     missing = set(curation.exclude.uids) - {decision.uid for decision in selection.decisions}
     if missing:
         notes.append(f"{len(missing)} excluded uids name no task here.")

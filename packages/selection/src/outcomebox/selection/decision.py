@@ -7,6 +7,7 @@ from typing import Literal
 
 from outcomebox.selection.bands import BAND_NAMES, Band
 from outcomebox.selection.results import TaskResult
+from outcomebox.selection.similar import NearCopy
 from outcomebox.selection.tasks import TaskInfo
 
 Side = Literal["train", "test"]
@@ -18,6 +19,8 @@ EXCLUDED = "excluded"
 REFERENCE = "reference"
 STALE = "stale"
 DUPLICATE = "duplicate"
+NEAR_COPY = "near_copy"
+UNSOLVED = "unsolved"
 UNPROBED = "unprobed"
 UNDECIDED = "undecided"
 STOPPED = "stopped"
@@ -26,6 +29,8 @@ REASONS = (
     REFERENCE,
     STALE,
     DUPLICATE,
+    NEAR_COPY,
+    UNSOLVED,
     UNPROBED,
     UNDECIDED,
     STOPPED,
@@ -37,9 +42,11 @@ REASON_TEXTS = {
     REFERENCE: "its golden actions do not pass",
     STALE: "its episodes are of another version of the task",
     DUPLICATE: "same content as another task",
+    NEAR_COPY: "says nearly the same as an excluded task",
+    UNSOLVED: "the reference model does not show that it can be solved",
     UNPROBED: "no clean run",
     UNDECIDED: "too few clean runs for a band",
-    STOPPED: "its probe was stopped: no way to a retained band was left",
+    STOPPED: "its probe left it early: certainly, or likely enough, in no retained band",
 } | {name: f"the band {name.replace('_', ' ')} is not retained" for name in BAND_NAMES}
 
 
@@ -74,6 +81,8 @@ class TaskDecision:
         reason: one of `REASONS`; None exactly when the task is kept.
         detail: what the reason is about in this case, for people.
         side: side of the split; None exactly when the task is not kept.
+        model: what the reference model's runs came to; None without one.
+        near: what the task is found to be a near copy of.
     """
 
     result: TaskResult
@@ -83,6 +92,8 @@ class TaskDecision:
     reason: str | None
     detail: str | None = None
     side: Side | None = None
+    model: TaskResult | None = None
+    near: NearCopy | None = None
 
     @property
     def task(self) -> TaskInfo:

@@ -8,11 +8,24 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from outcomebox.selection.bands import BAND_NAMES
+from outcomebox.selection.bands import BAND_NAMES, make_bands
 from outcomebox.selection.posterior import Floats, band_index, band_masses
 from outcomebox.selection.prediction import mixed_share
 
 Mask = NDArray[np.bool_]
+
+
+def parse_edges(text: str) -> list[float]:
+    """Band edges as a flag gives them: all six, or the four between 0 and 1.
+
+    Raises:
+        ValueError: it is no list of numbers, or of another length.
+    """
+    numbers = [float(part) for part in text.split(",")]
+    if len(numbers) == len(BAND_NAMES) - 1:
+        numbers = [0.0, *numbers, 1.0]
+    make_bands(numbers)
+    return numbers
 
 
 def kept_by(
@@ -43,16 +56,14 @@ def kept_by(
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What a set of edges keeps, one value a draw; None where it keeps nothing.
+    """What a set of edges keeps, one value a draw.
 
     Attributes:
         mixed: shape (draws,), share of mixed groups in its pool.
-        useful: shape (draws,), mixed groups when every task of its pool is tried by one group.
         inside: shape (draws,), share of its pool whose true rate is in one of its retained bands.
     """
 
     mixed: Floats
-    useful: Floats
     inside: Floats
 
 
@@ -67,11 +78,13 @@ def choice(
         edges: the six edges.
         retain: names of the retained bands.
         group_size: attempts in a group.
+
+    Returns:
+        None where it keeps nothing.
     """
     if not kept.any():
         return None
     pool = rates[:, kept]
-    share = mixed_share(pool, group_size)
     band = np.searchsorted(np.asarray(edges[1:-1]), pool, side="right")
     retained = np.asarray([name in retain for name in BAND_NAMES])
-    return Choice(share, share * pool.shape[1], retained[band].mean(axis=-1))
+    return Choice(mixed_share(pool, group_size), retained[band].mean(axis=-1))

@@ -1,49 +1,55 @@
-"""Reads recorded episodes: `episodes.jsonl` files, one try of one (uid, repetition) a line.
+"""Reads recorded episodes: one try of one (uid, repetition) a row, in files of several kinds.
 
-Only the fields that decide a band are kept in memory; transcripts stay in the files. Every row is
-checked here, so that what follows works on facts: outcomes are three words, keys are unique, a uid
-means one version of one task, and all rows come from one policy, to which difficulty is relative.
+Only the facts that decide a band are kept in memory; transcripts stay in the files and are looked
+at no further than it takes to find the facts. Every row is checked here, so that what follows works
+on facts: outcomes are three words, keys are unique, a uid means one version of one task, and all
+rows come from one policy, to which difficulty is relative.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
 from outcomebox.selection.errors import InputError, shown
-from outcomebox.selection.rowfile import CHECKSUM, Place, parse_row, read_again, read_lines
-from outcomebox.selection.tasks import TaskInfo, refuse_unicode_twins, task_info, text_field
-
-OUTCOMES = ("passed", "failed", "system_error")
-
-# Differ between two runs that mean the same; a row's checksum covers them.
-_NOT_IN_DIGEST = ("timing", "traffic", CHECKSUM)
-
-_COUNT_LIMIT = 2**31
+from outcomebox.selection.reading.facts import OUTCOME, OUTCOMES, Part, joined
+from outcomebox.selection.reading.fields import Fields
+from outcomebox.selection.reading.indexes import read_index_file
+from outcomebox.selection.reading.jsonl import JsonRows
+from outcomebox.selection.reading.oneness import (
+    one_of_each,
+    one_version,
+    policy_rows,
+    sorted_rows,
+)
+from outcomebox.selection.reading.tables import read_parquet
+from outcomebox.selection.tasks import TaskInfo, refuse_unicode_twins, tasks_jsonl
 
 SCHEMA = pl.Schema(
-    [
-        ("uid", pl.String()),
-        ("repetition", pl.Int64()),
-        ("try", pl.Int64()),
-        ("outcome", pl.Enum(OUTCOMES)),
-    ]
+    {"uid": pl.String(), "repetition": pl.Int64(), "try": pl.Int64(), "outcome": OUTCOME}
 )
 
 
-class Key(NamedTuple):
-    """Names one row. Rows are sorted by it wherever order matters."""
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    """A file that was read, by what it holds.
 
-    uid: str
-    repetition: int
-    attempt_try: int
+    Attributes:
+        name: its name without its folder, so that it means the same on every machine.
+        sha256: of its bytes, hex.
+        rows: rows in it.
+    """
+
+    name: str
+    sha256: str
+    rows: int
 
 
 @dataclass(frozen=True)
@@ -54,10 +60,12 @@ class Episodes:
         rows: columns uid, repetition, try, outcome (`SCHEMA`), sorted by key.
         tasks: the tasks the rows are about, sorted by uid.
         policy: the `policy` field that all rows share; None where rows carry none.
-        digest: SHA-256 (hex) over the rows sorted by key, each as compact JSON with sorted keys
-            and without `timing`, `traffic` and checksum, ended by LF: the digest that a run
-            reports too. The order of rows and files does not change it.
+        digest: SHA-256 (hex) over the facts of the rows, see `facts_digest`. The order of rows and
+            files does not change it, nor do rows that stand twice.
         torn_lines: last lines cut off by a killed run; they are left out and reported.
+        repeated: rows that stood there again, the same; they count once and are reported.
+        others: rows of other policies, by the policy's name; they decide nothing.
+        files: what was read, sorted.
     """
 
     rows: pl.DataFrame
@@ -65,153 +73,89 @@ class Episodes:
     policy: Any
     digest: str
     torn_lines: int
+    repeated: int = 0
+    others: tuple[tuple[str, int], ...] = ()
+    files: tuple[InputFile, ...] = ()
 
 
-def _whole_number(row: Mapping[str, Any], name: str, where: str, default: int | None) -> int:
-    value = row.get(name, default)
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _COUNT_LIMIT:
-        raise InputError(
-            where, name, f"must be a whole number from 0, found {shown(value)}", "Count from 0"
-        )
-    return value
-
-
-def _outcome(row: Mapping[str, Any], where: str) -> str:
-    outcome = text_field(row, "verdict.outcome", where)
-    if outcome not in OUTCOMES:
-        raise InputError(
-            where,
-            "verdict.outcome",
-            f"is {shown(outcome)}",
-            f"Use one of {', '.join(OUTCOMES)}",
-        )
-    if outcome != "system_error" and row.get("error") is not None:
-        raise InputError(
-            where,
-            "error",
-            f"is set beside the outcome {outcome!r}, which contradict each other",
-            "Record the outcome system_error, or no error",
-        )
-    return outcome
-
-
-class _Reader:
-    """Collects rows and the facts that must hold across them."""
-
-    def __init__(self) -> None:
-        self.places: dict[Key, Place] = {}
-        self.outcomes: dict[Key, str] = {}
-        self.tasks: dict[str, tuple[TaskInfo, str]] = {}
-        self.policy: Any = None
-        self.policy_where = ""
-        self.torn = 0
-
-    def read(self, path: Path) -> None:
-        for place, line in read_lines(path):
-            if line.isspace():
-                continue
-            row = parse_row(line, place.where)
-            if row is None:
-                self.torn += 1
-            else:
-                self._add(row, place)
-
-    def _add(self, row: dict[str, Any], place: Place) -> None:
-        where = place.where
-        task = task_info(row, where, hash_field="versions.task", content_field="versions.content")
-        key = Key(
-            task.uid,
-            _whole_number(row, "repetition", where, None),
-            _whole_number(row, "try", where, 0),
-        )
-        if key in self.places:
-            raise InputError(
-                where,
-                "uid, repetition, try",
-                f"({shown(key.uid)}, {key.repetition}, {key.attempt_try}) stands already at "
-                f"{self.places[key].where}",
-                "Remove one of the two rows, or number the tries",
-            )
-        self.outcomes[key] = _outcome(row, where)
-        self.places[key] = place
-        self._same_task(task, where)
-        self._same_policy(row.get("policy"), where)
-
-    def _same_task(self, task: TaskInfo, where: str) -> None:
-        known, first = self.tasks.setdefault(task.uid, (task, where))
-        for field, name in (
-            ("hash", "versions.task"),
-            ("content", "versions.content"),
-            ("domain", "domain"),
-            ("family", "family"),
-            ("tags", "tags"),
-        ):
-            old, new = getattr(known, field), getattr(task, field)
-            if old != new:
-                raise InputError(
-                    where,
-                    name,
-                    f"of {shown(task.uid)} is {shown(new)} here and {shown(old)} at {first}",
-                    "Use the episodes of one version of the task",
-                )
-
-    def _same_policy(self, policy: Any, where: str) -> None:
-        if not self.policy_where:
-            self.policy, self.policy_where = policy, where
-        elif policy != self.policy:
-            raise InputError(
-                where,
-                "policy",
-                f"is {shown(policy)} here and {shown(self.policy)} at {self.policy_where}",
-                "Difficulty is relative to one policy: name the episodes of one policy",
-            )
-
-    def digest(self, keys: Sequence[Key]) -> str:
-        """Second pass: rows are read again in key order, so that no transcript is held."""
-        total = hashlib.sha256()
-        for row in read_again([self.places[key] for key in keys]):
-            kept = {name: value for name, value in row.items() if name not in _NOT_IN_DIGEST}
-            total.update(json.dumps(kept, sort_keys=True, separators=(",", ":")).encode())
-            total.update(b"\n")
-        return total.hexdigest()
-
-
-def read_episodes(paths: Iterable[Path]) -> Episodes:
-    """Reads episode files.
+def read_episodes(
+    paths: Iterable[Path], *, policy: str | None = None, fields: Fields | None = None
+) -> Episodes:
+    """Reads files of episodes: JSONL, an index of a run (`*.index`), or Parquet (`*.parquet`).
 
     Args:
         paths: the files; one named twice is read once.
+        policy: whose rows are taken, where there are several: its name, its model, or both.
+        fields: where rows have their facts; by default where our own rows have them.
 
     Returns:
         Their rows together.
 
     Raises:
         InputError: naming file, line and field, if a row breaks the contract, two rows share a
-            (uid, repetition, try), two rows disagree about a task or about the policy, or there is
-            no row.
+            (uid, repetition, try) and are not the same, two rows disagree about a task or about
+            the policy, or there is no row.
     """
     files = sorted({path.resolve(): path for path in paths}.values())
-    reader = _Reader()
+    fields = fields or Fields()
+    parts, told, torn = [], [], 0
     for path in files:
-        reader.read(path)
+        read, sha256, cut = _read(path, fields)
+        parts += read
+        torn += cut
+        told.append(InputFile(path.name, sha256, sum(part.facts.height for part in read)))
     names = ", ".join(str(path) for path in files) or "episodes"
-    if not reader.places:
+    facts = joined(parts)
+    if not facts.height:
         raise InputError(names, "", "holds no complete row", "Run the probe first")
-    refuse_unicode_twins(reader.tasks, names)
-    keys = sorted(reader.places)
-    columns = {
-        "uid": [key.uid for key in keys],
-        "repetition": [key.repetition for key in keys],
-        "try": [key.attempt_try for key in keys],
-        "outcome": [reader.outcomes[key] for key in keys],
-    }
+    facts, chosen, others = policy_rows(facts, parts, policy, fields)
+    facts, repeated = one_of_each(sorted_rows(facts), parts)
+    tasks = one_version(facts, parts, fields)
+    refuse_unicode_twins((task.uid for task in tasks), names)
+    rows = facts.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items())
     return Episodes(
-        rows=pl.DataFrame(columns, schema=SCHEMA),
-        tasks=tuple(reader.tasks[uid][0] for uid in sorted(reader.tasks)),
-        policy=reader.policy,
-        digest=reader.digest(keys),
-        torn_lines=reader.torn,
+        rows=rows,
+        tasks=tasks,
+        policy=None if chosen is None else json.loads(chosen),
+        digest=facts_digest(facts, tasks, chosen),
+        torn_lines=torn,
+        repeated=repeated,
+        others=others,
+        files=tuple(sorted(told, key=lambda file: (file.name, file.sha256))),
     )
+
+
+def _read(path: Path, fields: Fields) -> tuple[list[Part], str, int]:
+    """The facts of one file, its SHA-256, and its lines that were cut off."""
+    if path.suffix == ".parquet":
+        table, sha256 = read_parquet(path, fields)
+        return [Part(path, "parquet", table)], sha256, 0
+    if path.suffix == ".index":
+        frames, torn, sha256 = read_index_file(path)
+        return [Part(path, "index", frame) for frame in frames], sha256, torn
+    rows = JsonRows(path, fields)
+    parts = [Part(path, "rows", frame) for frame in rows.frames() if frame.height]
+    return parts, rows.sha256, rows.torn
+
+
+def facts_digest(rows: pl.DataFrame, tasks: Iterable[TaskInfo], policy: str | None) -> str:
+    """What a selection was made from, as one number.
+
+    SHA-256 over the policy as canonical JSON and LF; then each task's listing, sorted by uid, as
+    compact JSON (as in a task list) and LF; then the tries, sorted, as rows of four little-endian
+    32-bit numbers: place of the task in that list, repetition, try, and 0 for passed, 1 for failed,
+    2 for a system error.
+
+    Args:
+        rows: columns place, repetition, try, outcome, sorted by the first three.
+        tasks: sorted by uid.
+        policy: canonical JSON, or None.
+    """
+    total = hashlib.sha256(f"{policy or 'null'}\n".encode())
+    total.update(tasks_jsonl(tasks))
+    numbers = rows.select("place", "repetition", "try", pl.col("outcome").to_physical())
+    total.update(numbers.to_numpy().astype("<i4", order="C").tobytes())
+    return total.hexdigest()
 
 
 def find_episode_files(patterns: Iterable[str]) -> tuple[Path, ...]:
@@ -241,3 +185,15 @@ def find_episode_files(patterns: Iterable[str]) -> tuple[Path, ...]:
 
 def _episode_file(path: Path) -> Path:
     return path / "episodes.jsonl" if path.is_dir() else path
+
+
+__all__ = [
+    "OUTCOMES",
+    "SCHEMA",
+    "Episodes",
+    "InputFile",
+    "facts_digest",
+    "find_episode_files",
+    "read_episodes",
+    "shown",
+]

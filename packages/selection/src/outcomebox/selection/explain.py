@@ -12,6 +12,7 @@ from rich.text import Text
 from outcomebox.selection.curate import Selection
 from outcomebox.selection.decision import REASON_TEXTS, TaskDecision
 from outcomebox.selection.errors import InputError, shown
+from outcomebox.selection.gates import copy_text, solved_probability
 
 
 def find_decision(selection: Selection, uid: str) -> TaskDecision:
@@ -61,7 +62,31 @@ def explain_json(selection: Selection, decision: TaskDecision) -> dict[str, Any]
         "reason": decision.reason,
         "detail": decision.detail,
         "side": decision.side,
+        "retained_probability": retained(selection, decision),
+        "reference_model": _model_json(selection, decision),
+        "near": None
+        if decision.near is None
+        else {"uid": decision.near.of, "text": decision.near.text, "state": decision.near.state},
     }
+
+
+def retained(selection: Selection, decision: TaskDecision) -> float | None:
+    """Posterior probability that the pass rate lies in a retained band; None without a rate."""
+    if decision.estimate is None or decision.stopped:
+        return None
+    bands = selection.curation.bands
+    pairs = zip(bands.bands, decision.estimate.masses, strict=True)
+    return sum(mass for band, mass in pairs if band.name in bands.retain)
+
+
+def _model_json(selection: Selection, decision: TaskDecision) -> dict[str, Any] | None:
+    model, gate = decision.model, selection.curation.gates.reference_model
+    if model is None:
+        return None
+    plain: dict[str, Any] = {"passes": model.passes, "clean_runs": model.clean_runs}
+    if gate.rate is not None and model.clean_runs:
+        plain |= {"rate": gate.rate, "probability": solved_probability(model, gate.rate)}
+    return plain
 
 
 def explain(selection: Selection, decision: TaskDecision) -> RenderableType:
@@ -74,8 +99,28 @@ def explain(selection: Selection, decision: TaskDecision) -> RenderableType:
             f"{result.passes} passes in {result.clean_runs} clean runs; {result.tries} tries, "
             f"{result.system_errors} system errors"
         ),
+        *_beside(selection, decision),
     ]
     return Group(*lines, *_estimate(selection, decision), _verdict(decision))
+
+
+def _beside(selection: Selection, decision: TaskDecision) -> list[Text]:
+    """What is known beside the policy's own episodes."""
+    lines = []
+    model = _model_json(selection, decision)
+    if model is not None:
+        more = ""
+        if "probability" in model:
+            more = f"; P(pass rate > {model['rate']:g}) is {model['probability']:.1%}"
+        lines.append(
+            Text(
+                f"reference model: {model['passes']} passes in {model['clean_runs']} clean runs"
+                + more
+            )
+        )
+    if decision.near is not None:
+        lines.append(Text(copy_text(decision.near)))
+    return lines
 
 
 def _estimate(selection: Selection, decision: TaskDecision) -> list[RenderableType]:
@@ -97,7 +142,9 @@ def _estimate(selection: Selection, decision: TaskDecision) -> list[RenderableTy
         table.add_row(band.title, f"{band.low:.2f} - {band.high:.2f}", f"{mass:.1%}", style=style)
     low, high = estimate.interval
     mean = Text(f"posterior mean {estimate.mean:.3f}, 95 % interval {low:.3f} to {high:.3f}")
-    return [table, mean, mixed]
+    names = ", ".join(selection.curation.bands.retain)
+    kept = Text(f"in a retained band ({names}): {retained(selection, decision) or 0.0:.1%}")
+    return [table, mean, kept, mixed]
 
 
 def _verdict(decision: TaskDecision) -> Text:

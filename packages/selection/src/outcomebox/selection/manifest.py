@@ -1,6 +1,6 @@
 """`manifest.json`: what went in, what came out, and with which settings and versions.
 
-It holds no time of day and no path, so the same inputs give the same bytes wherever they lie.
+It holds no time of day and no folder, so the same files give the same bytes wherever they lie.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from outcomebox.selection.tasks import tasks_digest
 
 FORMAT = "outcomebox-selection/1"
 NAME = "manifest.json"
+INPUTS = "inputs.json"
 
 # The packages whose version can change a byte of an output.
 _PACKAGES = (
@@ -74,9 +75,17 @@ def manifest_text(
                 "digest": provenance.episodes,
                 "rows": provenance.rows,
                 "torn_lines": provenance.torn_lines,
+                "repeated": provenance.repeated,
+                "other_policies": dict(provenance.others),
             },
             "tasks": tasks_digest(decision.task for decision in selection.decisions),
             "reference": provenance.reference,
+            "reference_model": provenance.reference_model,
+            "content": [
+                {"use": use, "name": name, "sha256": sha256}
+                for use, name, sha256 in provenance.files
+                if use in ("exclude_content", "contents")
+            ],
             "exclude_lists": [
                 {"name": item.name, "sha256": item.sha256, "uids": len(item.uids)}
                 for item in provenance.lists
@@ -93,17 +102,26 @@ def manifest_text(
     return json.dumps(plain, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def verify(folder: Path) -> dict[str, Any]:
-    """Checks that the files of a selection are the ones its manifest vouches for.
+def inputs_text(provenance: Provenance) -> str:
+    """Writes down the files that were read, each by its use, name and SHA-256.
+
+    It stands in a file of its own (`inputs.json`): the same episodes in other files, or in another
+    order, are the same inputs to the manifest, and other files to this list.
+    """
+    plain = [
+        {"use": use, "name": name, "sha256": sha256} for use, name, sha256 in provenance.files
+    ]
+    return json.dumps(plain, indent=2, ensure_ascii=False) + "\n"
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Reads the manifest of a selection.
 
     Args:
         folder: where `write_selection` wrote.
 
-    Returns:
-        The manifest.
-
     Raises:
-        InputError: naming the file that is missing or differs.
+        InputError: there is none, or it is none of this format.
     """
     path = folder / NAME
     try:
@@ -119,10 +137,26 @@ def verify(folder: Path) -> dict[str, Any]:
         raise InputError(
             str(path), "format", f"must be {FORMAT}, found {shown(found)}", "Select the pool anew"
         )
+    return dict(plain)
+
+
+def verify(folder: Path) -> dict[str, Any]:
+    """Checks that the files of a selection are the ones its manifest vouches for.
+
+    Args:
+        folder: where `write_selection` wrote.
+
+    Returns:
+        The manifest.
+
+    Raises:
+        InputError: naming the file that is missing or differs.
+    """
+    plain = read_manifest(folder)
     for name, digest in plain["outputs"].items():
         file = folder / name
         if not file.is_file() or hashlib.sha256(file.read_bytes()).hexdigest() != digest:
             raise InputError(
                 str(file), "", f"is not the file that {NAME} names", "Select the pool anew"
             )
-    return dict(plain)
+    return plain

@@ -22,8 +22,10 @@ from outcomebox.selection.posterior import Floats
 _GRID = 49
 _MEANS = special.expit(np.linspace(-4.0, 4.0, _GRID))
 _SIZES = np.geomspace(0.1, 200.0, _GRID)
-_CHUNK = 1_000_000
-_BUDGET, _FEWEST, _MOST = 4_000_000, 200, 4_000
+_CHUNK = 250_000
+_BUDGET, _FEWEST, _MOST = 1_000_000, 200, 2_000
+MOST_TASKS = 5_000
+"""Tasks that draws are made of: a share over more hardly differs from that over a sample."""
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,11 @@ class Span:
 
     def to_json(self) -> dict[str, float]:
         """Plain values of six digits."""
-        return {"value": round(self.value, 6), "low": round(self.low, 6), "high": round(self.high, 6)}
+        return {
+            "value": round(self.value, 6),
+            "low": round(self.low, 6),
+            "high": round(self.high, 6),
+        }
 
 
 def span(values: ArrayLike) -> Span:

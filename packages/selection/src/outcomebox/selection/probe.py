@@ -33,6 +33,7 @@ from outcomebox.selection.settings_file import resolve_excluded
 from outcomebox.selection.stopped import write_stopped
 from outcomebox.selection.stopping import stop_rule
 from outcomebox.selection.tasks import TaskInfo
+from outcomebox.selection.tries import read_tries
 from outcomebox.selection.write import write_selection
 
 
@@ -84,7 +85,8 @@ def probe_run(settings: RunSettings, console: Console) -> Probed:
     ]
     provenance = Provenance.of(episodes, None, lists)
     try:
-        selection = curate(listed, task_results(episodes), curation)
+        tries = read_tries([settings.episodes], episodes.policy)
+        selection = curate(listed, task_results(episodes), curation, tries=tries)
     except EmptyPoolError as error:
         # Still worth seeing: all tasks too easy or too hard is what a probe may find.
         return Probed(settings.folder, report, error.selection, provenance, (), str(error))

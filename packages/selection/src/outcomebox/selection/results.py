@@ -13,6 +13,9 @@ import polars as pl
 from outcomebox.selection.episodes import Episodes
 from outcomebox.selection.tasks import TaskInfo
 
+_ERROR = "system_error"
+_COUNT = pl.len().cast(pl.Int64)
+
 
 @dataclass(frozen=True, slots=True)
 class TaskResult:
@@ -41,19 +44,27 @@ def repetition_outcomes(rows: pl.LazyFrame) -> pl.LazyFrame:
     """Reduces tries to repetitions.
 
     Args:
-        rows: columns uid, repetition, try, outcome.
+        rows: columns uid, repetition, try, outcome, in any order.
 
     Returns:
         One row a (uid, repetition): `outcome` (null when no try was clean), `tries`,
         `system_errors`, `superseded`.
     """
+    key = ["uid", "repetition"]
     clean = pl.col("outcome") != "system_error"
-    in_order = pl.col("outcome").filter(clean).sort_by(pl.col("try").filter(clean))
-    return rows.group_by("uid", "repetition").agg(
-        outcome=in_order.last(),
-        tries=pl.len().cast(pl.Int64),
-        system_errors=(~clean).sum().cast(pl.Int64),
-        superseded=(clean.sum().cast(pl.Int64) - 1).clip(0),
+    # Sorting all rows once is many times faster than sorting within each of a million groups.
+    last = (
+        rows.filter(clean).sort("try").group_by(key).agg(outcome=pl.col("outcome").last())
+    )
+    return (
+        rows.group_by(key)
+        .agg(
+            tries=pl.len().cast(pl.Int64),
+            system_errors=(~clean).sum().cast(pl.Int64),
+            superseded=(clean.sum().cast(pl.Int64) - 1).clip(0),
+        )
+        .join(last, on=key, how="left")
+        .select(*key, "outcome", "tries", "system_errors", "superseded")
     )
 
 
@@ -66,19 +77,39 @@ def task_results(episodes: Episodes) -> tuple[TaskResult, ...]:
     Returns:
         One record a task, sorted by uid.
     """
-    outcome = pl.col("outcome")
+    # Rows are sorted by key, so what belongs together is found without grouping a million texts.
+    rows = episodes.rows.with_columns(task=pl.col("uid").rle_id(), clean=pl.col("outcome") != _ERROR)
+    behind = pl.col("task", "repetition")
+    last = pl.any_horizontal(behind != behind.shift(-1)).fill_null(True)
+    runs = rows.lazy().filter(last).group_by("task").agg(runs=_COUNT)
+    tries = (
+        rows.lazy()
+        .group_by("task")
+        .agg(system_errors=(~pl.col("clean")).sum().cast(pl.Int64), tries=_COUNT)
+    )
+    results = (
+        rows.lazy()
+        .filter("clean")
+        .filter(last)
+        .group_by("task")
+        .agg(passes=(pl.col("outcome") == "passed").sum().cast(pl.Int64), clean=_COUNT)
+    )
     counts = (
-        repetition_outcomes(episodes.rows.lazy())
-        .group_by("uid")
-        .agg(
-            passes=(outcome == "passed").sum().cast(pl.Int64),
-            clean_runs=outcome.is_not_null().sum().cast(pl.Int64),
-            errored_runs=outcome.is_null().sum().cast(pl.Int64),
-            system_errors=pl.col("system_errors").sum(),
-            tries=pl.col("tries").sum(),
-            superseded=pl.col("superseded").sum(),
+        runs.join(tries, on="task")
+        .join(results, on="task", how="left")
+        .with_columns(pl.col("passes", "clean").fill_null(0))
+        .sort("task")
+        .select(
+            "passes",
+            "clean",
+            pl.col("runs") - pl.col("clean"),
+            "system_errors",
+            "tries",
+            superseded=pl.col("tries") - pl.col("system_errors") - pl.col("clean"),
         )
         .collect()
     )
-    by_uid = {row.pop("uid"): row for row in counts.iter_rows(named=True)}
-    return tuple(TaskResult(task, **by_uid[task.uid]) for task in episodes.tasks)
+    return tuple(
+        TaskResult(task, *row)
+        for task, row in zip(episodes.tasks, counts.iter_rows(), strict=True)
+    )

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console, RenderableType
 
-from outcomebox.selection.curate import Selection, curate
-from outcomebox.selection.curation import Curation
-from outcomebox.selection.episodes import Episodes, find_episode_files, read_episodes
+from outcomebox.selection.curate import Selection
 from outcomebox.selection.errors import EmptyPoolError, InputError, SelectionError
 from outcomebox.selection.explain import explain, explain_json, find_decision
+from outcomebox.selection.inputs import read_inputs
 from outcomebox.selection.provenance import Provenance
-from outcomebox.selection.results import TaskResult, task_results
-from outcomebox.selection.settings_file import COMMAND_LINE, load_curation, resolve_excluded
+from outcomebox.selection.rerun import rerun
+from outcomebox.selection.settings_file import COMMAND_LINE, load_curation
 from outcomebox.selection.summary import summary, summary_json
-from outcomebox.selection.tasks import TaskInfo, read_tasks
 from outcomebox.selection.write import write_selection
 
 # The line with the backspace keeps the lines below it as they are.
@@ -36,82 +33,17 @@ Examples:
       another choice of bands, for a program
   outcomebox-select --episodes runs/probe --explain retail/returns/12
       why one task is in or out
+  outcomebox-select --episodes runs/probe --tasks tasks/ --exclude-content benchmark.jsonl
+      leave out a benchmark's tasks and near copies of them
+  outcomebox-select --episodes 'all/*.parquet' --policy my-model --reference-model runs/strong
+      of several policies one decides; a stronger model shows which tasks can be solved
+  outcomebox-select --rerun pools/first
+      are inputs and outputs what the manifest says, and do they come out the same again?
 
-Exit status: 0 done; 2 something cannot be used, or no task was kept.
+Exit status: 0 done; 1 --rerun found a difference; 2 something cannot be used, or no task was kept.
 """
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """Everything a selection is made from, read.
-
-    Attributes:
-        tasks: the tasks to choose from.
-        results: what their probes came to.
-        curation: the settings, exclusion lists resolved.
-        reference: results of the golden actions, if there are any.
-        provenance: where all this came from.
-    """
-
-    tasks: tuple[TaskInfo, ...]
-    results: tuple[TaskResult, ...]
-    curation: Curation
-    reference: tuple[TaskResult, ...] | None
-    provenance: Provenance
-
-    def select(self) -> Selection:
-        """Makes the selection; see `curate`."""
-        return curate(self.tasks, self.results, self.curation, reference=self.reference)
-
-
-def read_inputs(curation: Curation) -> Inputs:
-    """Reads what the settings name.
-
-    Args:
-        curation: settings with `sources.episodes`.
-
-    Raises:
-        InputError: if something cannot be used.
-    """
-    if not curation.sources.episodes:
-        raise InputError(
-            COMMAND_LINE,
-            "--episodes",
-            "is missing",
-            "Name episodes.jsonl files, or set sources.episodes in the settings",
-        )
-    resolved, lists = resolve_excluded(curation)
-    episodes = _episodes(curation.sources.episodes)
-    reference = _episodes(curation.sources.reference) if curation.sources.reference else None
-    return Inputs(
-        tasks=_tasks(curation, episodes),
-        results=task_results(episodes),
-        curation=resolved,
-        reference=None if reference is None else task_results(reference),
-        provenance=Provenance.of(episodes, reference, lists),
-    )
-
-
-def _episodes(patterns: tuple[str, ...]) -> Episodes:
-    return read_episodes(find_episode_files(patterns))
-
-
-def _tasks(curation: Curation, episodes: Episodes) -> tuple[TaskInfo, ...]:
-    """The task lists that the settings name; the tasks of the episodes where there is none."""
-    lists = [Path(name) for name in curation.sources.tasks if name.endswith(".jsonl")]
-    if not lists:
-        return episodes.tasks
-    found: dict[str, tuple[TaskInfo, Path]] = {}
-    for path in lists:
-        for task in read_tasks(path):
-            known, first = found.setdefault(task.uid, (task, path))
-            if known != task:
-                raise InputError(
-                    str(path), "uid", f"{task.uid!r} differs from the one in {first}", "Keep one"
-                )
-    return tuple(task for task, _ in found.values())
 
 
 @app.command(epilog=EXAMPLES, no_args_is_help=True)
@@ -122,19 +54,45 @@ def select(  # noqa: PLR0917 -- typer reads the parameters as flags
     ] = None,
     episodes: Annotated[
         list[str] | None,
-        typer.Option(metavar="GLOB", help="Recorded episodes: files, run folders or globs."),
+        typer.Option(
+            metavar="GLOB",
+            help="Recorded episodes: files (JSONL, Parquet, index of a run), run folders or globs.",
+        ),
+    ] = None,
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Whose episodes decide, where the rows are of several policies."
+        ),
+    ] = None,
+    form: Annotated[
+        str | None,
+        typer.Option(metavar="outcomebox|thinkingbox", help="Who wrote the rows."),
+    ] = None,
+    field: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD=NAME", help="Where rows have a field, dotted, as in domain=meta.area."
+        ),
     ] = None,
     tasks: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="FILE",
-            help="Task list (tasks.jsonl), to see unprobed tasks. Default: the episodes' own.",
+            metavar="PATH",
+            help="Task list (tasks.jsonl), to see unprobed tasks. Default: the episodes' own. Task "
+            "files and folders tell the texts for --exclude-content.",
         ),
     ] = None,
     reference: Annotated[
         list[str] | None,
         typer.Option(
             metavar="GLOB", help="Episodes of the golden actions; tasks they fail are dropped."
+        ),
+    ] = None,
+    reference_model: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="GLOB", help="Episodes of a stronger model; tasks it cannot solve are dropped."
         ),
     ] = None,
     config: Annotated[
@@ -156,6 +114,16 @@ def select(  # noqa: PLR0917 -- typer reads the parameters as flags
             metavar="FILE", help="Uids never to select: text, or a pool such as test.yaml."
         ),
     ] = None,
+    exclude_content: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATH", help="Tasks never to select, nor near copies of them (a benchmark)."
+        ),
+    ] = None,
+    duplicates: Annotated[
+        str | None,
+        typer.Option(metavar="exact|near", help="Which copies among the tasks are left out."),
+    ] = None,
     test_fraction: Annotated[float | None, typer.Option(help="Share of the test side.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the split.")] = None,
     group_size: Annotated[
@@ -163,6 +131,10 @@ def select(  # noqa: PLR0917 -- typer reads the parameters as flags
     ] = None,
     explain_uid: Annotated[
         str | None, typer.Option("--explain", metavar="UID", help="Explain one task instead.")
+    ] = None,
+    again: Annotated[
+        Path | None,
+        typer.Option("--rerun", metavar="DIR", help="Check a written pool, and make it again."),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object instead of the table.")
@@ -174,20 +146,28 @@ def select(  # noqa: PLR0917 -- typer reads the parameters as flags
     """
     overrides: dict[str, Any] = {
         "sources.episodes": [*(episodes or ()), *(more_episodes or ())] or None,
+        "sources.policy": policy,
+        "sources.form": form,
         "sources.tasks": tasks or None,
         "sources.reference": reference or None,
+        "sources.reference_model": reference_model or None,
         "bands.retain": retain or None,
         "gates.min_clean_runs": min_clean_runs,
+        "gates.duplicates": duplicates,
         "exclude.lists": exclude or None,
+        "exclude.content": exclude_content or None,
         "split.test_fraction": test_fraction,
         "split.seed": seed,
         "group_size": group_size,
     }
     try:
+        if again is not None:
+            raise typer.Exit(_rerun(again, as_json=as_json))
+        overrides |= {f"sources.fields.{name}": value for name, value in _pairs(field)}
         inputs = read_inputs(load_curation(config, overrides))
         empty: EmptyPoolError | None = None
         try:
-            selection = inputs.select()
+            selection = inputs.select(None if explain_uid else inputs.tries())
         except EmptyPoolError as error:
             # The bands say why nothing is left, so they are shown before the command fails.
             empty, selection = error, error.selection
@@ -197,6 +177,32 @@ def select(  # noqa: PLR0917 -- typer reads the parameters as flags
     except SelectionError as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(2) from None
+
+
+def _pairs(given: list[str] | None) -> list[tuple[str, str]]:
+    """`FIELD=NAME` flags as pairs.
+
+    Raises:
+        InputError: one is no such pair.
+    """
+    pairs = []
+    for pair in given or ():
+        name, sign, value = pair.partition("=")
+        if not sign or not name or not value:
+            raise InputError(COMMAND_LINE, "--field", f"{pair!r} is no pair", "Write FIELD=NAME")
+        pairs.append((name, value))
+    return pairs
+
+
+def _rerun(folder: Path, *, as_json: bool) -> int:
+    """Checks a written selection and makes it again; returns the exit status."""
+    found = rerun(folder)
+    plain = {"same": not found.differences, "differences": list(found.differences)}
+    text = "\n".join(found.differences) or (
+        f"{folder}: {found.files} files are what the manifest says, and come out the same again."
+    )
+    _print(plain | {"files": found.files}, text, as_json=as_json)
+    return 1 if found.differences else 0
 
 
 def _show(

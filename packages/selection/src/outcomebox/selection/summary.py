@@ -13,6 +13,7 @@ from rich.text import Text
 from outcomebox.selection.curate import Selection
 from outcomebox.selection.decision import REASON_TEXTS
 from outcomebox.selection.figures import figures
+from outcomebox.selection.forecast import told_audit, told_outlook
 from outcomebox.selection.provenance import Provenance
 
 _BAR = 28
@@ -42,10 +43,12 @@ def summary_json(
             "digest": provenance.episodes,
             "rows": provenance.rows,
             "torn_lines": provenance.torn_lines,
+            "repeated": provenance.repeated,
+            "other_policies": dict(provenance.others),
         },
         "figures": figures(selection),
         "not_kept": names,
-        "notes": list(selection.notes),
+        "notes": _notes(selection, provenance),
         "written": [path.as_posix() for path in written],
     }
 
@@ -70,7 +73,9 @@ def summary(
         _band_table(counts),
         _outcome(counts),
         *(_reason_table(counts) if counts["reasons"] else ()),
-        *((_prediction(counts),) if counts["kept"] else ()),
+        *_probing(counts),
+        *told_outlook(counts),
+        *told_audit(counts),
     ]
     parts += [Text(f"Note: {note}", style="yellow") for note in _notes(selection, provenance)]
     if written:
@@ -117,8 +122,9 @@ def _band_table(counts: dict[str, Any]) -> Table:
         for band in counts["bands"]
     ]
     without = counts["without_band"]
-    if without["kept"] or without["not_kept"]:
-        rows.append(("no band", "", without["kept"], without["not_kept"]))
+    if both := without["kept"] + without["not_kept"]:
+        name = "left early" if both == counts["probing"]["left_early"] else "no band"
+        rows.append((name, "", without["kept"], without["not_kept"]))
     most = max(1, *(kept + others for *_, kept, others in rows))
     for name, span, kept, others in rows:
         table.add_row(name, span, str(kept + others), str(kept), _bar(kept, others, most))
@@ -143,23 +149,34 @@ def _reason_table(counts: dict[str, Any]) -> tuple[Table]:
     return (table,)
 
 
-def _prediction(counts: dict[str, Any]) -> Text:
-    predicted = counts["predicted"]
-    return Text.assemble(
-        f"Mixed groups of {predicted['group_size']}: ",
-        (percent(predicted["mixed_share"]), "bold"),
-        f" predicted in the pool ({predicted['expected_useful_groups']:.1f} of {counts['kept']} "
-        f"groups), {percent(predicted['mixed_share_unselected'])} without selection.",
+def _probing(counts: dict[str, Any]) -> tuple[Text, ...]:
+    told = counts["probing"]
+    if told["fewer"] is None:
+        return ()
+    fewer = told["fewer"]
+    against = f"{abs(fewer):.1%} {'fewer' if fewer >= 0 else 'more'} than {told['attempts']} a task"
+    return (
+        Text.assemble(
+            f"Probed until the decision was {_SURE[told['stop']]}: ",
+            f"{told['clean_runs']} clean runs, ",
+            (against, "bold"),
+            f"; {told['left_early']} tasks were left early.",
+        ),
     )
 
 
-def percent(share: float | None) -> str:
-    """A share for people; a dash where there is none."""
-    return "-" if share is None else f"{share:.1%}"
+_SURE = {"exact": "certain", "bayes": "likely enough"}
 
 
 def _notes(selection: Selection, provenance: Provenance) -> list[str]:
     notes = list(selection.notes)
     if provenance.torn_lines:
         notes.append(f"{provenance.torn_lines} unfinished last line(s) were left out.")
+    if provenance.repeated:
+        rows = "row stood" if provenance.repeated == 1 else "rows stood"
+        notes.append(f"{provenance.repeated} {rows} there twice, the same; each counts once.")
+    if provenance.others:
+        names = ", ".join(name for name, _ in provenance.others)
+        rows = sum(rows for _, rows in provenance.others)
+        notes.append(f"{rows} rows of other policies ({names}) decide nothing.")
     return notes

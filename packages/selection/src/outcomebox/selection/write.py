@@ -7,7 +7,7 @@ from pathlib import Path
 from outcomebox.selection.atomic import write_files
 from outcomebox.selection.curate import Selection
 from outcomebox.selection.errors import EmptyPoolError, InputError
-from outcomebox.selection.manifest import NAME, manifest_text
+from outcomebox.selection.manifest import INPUTS, NAME, inputs_text, manifest_text
 from outcomebox.selection.pool import pool_text
 from outcomebox.selection.provenance import Provenance
 from outcomebox.selection.settings_file import curation_text
@@ -45,7 +45,8 @@ def write_selection(
 
     All bytes are made before the first one is written, each file is renamed into place whole, and
     the manifest comes last. The settings (`curation.yaml`) name their sources by paths relative to
-    the folder; the manifest does not vouch for that file, only for the settings that decide.
+    the folder, and `inputs.json` names the files that were read; the manifest does not vouch for
+    these two, only for the settings that decide and for what the files hold.
 
     Args:
         selection: a finished selection.
@@ -62,7 +63,8 @@ def write_selection(
     if not selection.kept:
         raise EmptyPoolError(selection)
     settings = curation_text(selection.curation, out_dir).encode()
-    contents = {SETTINGS: settings} | selection_files(selection, provenance)
+    contents = {SETTINGS: settings, INPUTS: inputs_text(provenance).encode()}
+    contents |= selection_files(selection, provenance)
     try:
         return write_files(out_dir, contents)
     except OSError as error:

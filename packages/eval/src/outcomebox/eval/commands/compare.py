@@ -23,6 +23,8 @@ from outcomebox.eval.commands.shared import (
 )
 from outcomebox.eval.compare.comparing import compare as compare_results
 from outcomebox.eval.compare.model import Comparison
+from outcomebox.eval.compare.shown import show
+from outcomebox.eval.metrics.prices import load_prices
 from outcomebox.sandbox.errors import InputError
 
 EXAMPLES = """\
@@ -42,7 +44,7 @@ input, runs that cannot be compared among it; 130 interrupted.
 """
 
 
-def compare(
+def compare(  # noqa: PLR0917 -- a command's options
     base: Annotated[str, typer.Argument(metavar="BASE", help="The run to compare with.")],
     new: Annotated[
         list[str], typer.Argument(metavar="NEW...", help="Runs to compare with it, each by itself.")
@@ -97,12 +99,11 @@ def compare(
     Tasks are paired by uid. Runs of other tasks, or of other versions of a task, are refused by
     name. Intervals are for a population of tasks like these, unless they say "these tasks".
     """
-    from outcomebox.eval.compare.shown import show  # noqa: PLC0415 -- rich, after what can be wrong
-
     console = stderr()
     with reported(console):
         paths = [base, *new]
         names = called(paths, name)
+        listed = None if prices is None else load_prices(prices)
         runs = [
             load_results([path], kind=kind, fields=field, due=expected, attempts=attempts)
             for path in paths
@@ -118,6 +119,7 @@ def compare(
                         level=level,
                         seed=seed,
                         resamples=resamples,
+                        prices=listed,
                         allow_incomplete=allow_incomplete,
                         allow_mixed=allow_mixed,
                     )

@@ -49,7 +49,7 @@ Exit status: 0 complete; 1 attempts are missing, broken or unexpected; 2 bad inp
 
 
 def results(  # noqa: PLR0917 -- typer reads the parameters as flags
-    paths: Annotated[list[str], typer.Argument(metavar="RESULTS...", help=RESULTS_HELP)],
+    paths: Annotated[list[str], typer.Argument(metavar="RESULTS", help=RESULTS_HELP)],
     kind: Kind = None,
     field: Fields = None,
     expected: Due = None,

@@ -14,6 +14,7 @@ from rich.console import Console
 from outcomebox.eval.reading import KINDS
 from outcomebox.eval.reading.due import read_expected, with_attempts
 from outcomebox.eval.results import Results, read_results
+from outcomebox.reward.secrets import redact
 from outcomebox.sandbox.errors import InputError
 
 NOT_FINAL = 1
@@ -138,7 +139,7 @@ def reported(console: Console) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        say(console, f"error: {error}", style="red")
+        say(console, f"error: {redact(str(error))}", style="red")
         raise typer.Exit(BAD_INPUT) from None
     except KeyboardInterrupt:
         say(console, "Interrupted; nothing was written.", style="yellow")

@@ -20,7 +20,7 @@ class Difference:
         value: ``new - base``.
         low: Lower end of the interval; None where there is none.
         high: Upper end.
-        se: Standard error of ``value``.
+        se: Standard error of ``value``, for the estimand.
         smallest: The smallest difference that these data would have shown four times in five, see
             :func:`~outcomebox.eval.compare.paired.smallest_shown`.
         n: Pairs of tasks behind it.
@@ -160,19 +160,17 @@ class CostDifference:
     """What both runs cost, under one list of prices.
 
     Attributes:
-        prices: The date of the list; None for costs that both sources state themselves.
-        base: Cost of the base run; None where a part of it is unknown.
-        new: Cost of the new run.
-        base_per_success: Cost of the base run a clean run passed; None without one.
-        new_per_success: The same for the new run.
-        per_success: The difference, with an interval by task.
+        basis: The list, or that the sources state it.
+        currency: Three letters; None where no list is given.
+        base: Cost of the base run; None while that of one try is not known.
+        new: Cost of the new run; None likewise.
+        per_success: The difference of cost / passed attempts, for a population of tasks.
     """
 
-    prices: str | None
+    basis: str | None
+    currency: str | None
     base: float | None
     new: float | None
-    base_per_success: float | None
-    new_per_success: float | None
     per_success: Difference
 
 

@@ -58,8 +58,8 @@ def by_luck(passed: Counts, clean: Counts, k: int) -> float:
     """How many tasks are gained (and as many lost) where both runs are of one policy.
 
     A task whose chance is p is passed k/k by one of two runs and not by the other with
-    ``p^k (1 - p^k)``; p has the Jeffreys posterior Beta(a, b) of the attempts of both runs together,
-    under which that is ``B(a+k, b)/B(a, b) - B(a+2k, b)/B(a, b)``.
+    ``p^k (1 - p^k)``; p has the Jeffreys posterior Beta(a, b) of both runs' attempts
+    together, under which that is ``B(a+k, b)/B(a, b) - B(a+2k, b)/B(a, b)``.
 
     Args:
         passed: Clean runs passed of both runs together, over the tasks.

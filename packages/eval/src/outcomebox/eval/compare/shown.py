@@ -121,8 +121,10 @@ def _cost(cost: CostDifference) -> str:
     def money(amount: float | None) -> str:
         return "-" if amount is None else f"{amount:,.4g}"
 
-    listed = f"prices of {cost.prices}" if cost.prices else "costs as the sources state them"
+    each = cost.per_success
+    ends = "" if each.low is None else f", difference {money(each.low)} to {money(each.high)}"
+    note = f" ({each.note})" if each.note else ""
     return (
-        f"Cost a success: {money(cost.base_per_success)} to {money(cost.new_per_success)}; "
-        f"campaign {money(cost.base)} to {money(cost.new)} ({listed})"
+        f"Cost a success, {cost.basis}: {money(each.base)} to {money(each.new)}{ends}{note}; "
+        f"campaign {money(cost.base)} to {money(cost.new)}"
     )

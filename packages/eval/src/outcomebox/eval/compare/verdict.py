@@ -74,7 +74,8 @@ def _overall(names: tuple[str, str], level: float, found: Difference) -> Iterato
         yield f"No verdict on pass@1: {rates}, {found.note or 'no interval'}."
         return
     if found.finding == "not shown":
-        yield f"No difference of pass@1 is shown: {new} {rates}, {points(found.value)} points ({about})."
+        told = f"{new} {rates}, {points(found.value)} points ({about})"
+        yield f"No difference of pass@1 is shown: {told}."
         if found.smallest is None:
             yield f"Equal they are not shown to be either: {found.note}."
         else:
@@ -84,10 +85,9 @@ def _overall(names: tuple[str, str], level: float, found: Difference) -> Iterato
                 "two are equal."
             )
         return
-    assert found.value is not None
     yield (
-        f"{new} passes {100 * abs(found.value):.1f} points "
-        f"{'more' if found.value > 0 else 'less'} often than {base}: {rates} ({about})."
+        f"{new} passes {points(found.value).lstrip('+-')} points "
+        f"{'more' if found.finding == 'better' else 'less'} often than {base}: {rates} ({about})."
     )
     if found.smallest is not None:
         yield f"These data would have shown {100 * found.smallest:.1f} points four times in five."

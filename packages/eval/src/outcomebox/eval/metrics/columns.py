@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from outcomebox.eval.metrics.signature import BLAMED, BROKEN, SIGNATURES, blame, broken, signature
 from outcomebox.eval.metrics.silent import INSIDE, inside, silent
@@ -18,10 +23,53 @@ MEANS = (
     "output_tokens",
     "reasoning_tokens",
     "seconds",
+    "score",
 )
 WHO = (*dict.fromkeys(BROKEN.values()), "harness")
 NOT_TOLD = ""
 """Stands for a finish reason that the source does not tell."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TaskColumns:
+    """All tasks of a run, and their attempts with a result, as arrays.
+
+    Attributes:
+        domains: Of each task, by uid.
+        numbers: Each column of numbers of :func:`task_columns`, shape (tasks,).
+        task: Position of each attempt's task, shape (attempts,).
+        measured: Each of :data:`MEANS`, shape (attempts,); NaN where the source does not tell.
+    """
+
+    domains: Sequence[str]
+    numbers: Mapping[str, Floats]
+    task: NDArray[np.intp]
+    measured: Mapping[str, Floats]
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame, attempts: pl.DataFrame) -> TaskColumns:
+        """The arrays of frames.
+
+        Args:
+            frame: :func:`task_columns`.
+            attempts: The attempts with a result, with tokens.
+        """
+        place = frame.select("uid").with_row_index("place")
+        joined = attempts.select("uid", *MEANS).join(
+            place, on="uid", how="left", maintain_order="left"
+        )
+        named = frame.select(pl.selectors.numeric() | pl.selectors.boolean()).cast(pl.Float64)
+        return cls(
+            domains=frame.get_column("domain").to_list(),
+            numbers={column.name: column.to_numpy() for column in named},
+            task=joined.get_column("place").to_numpy().astype(np.intp),
+            measured={
+                column.name: column.to_numpy()
+                for column in joined.select(pl.col(MEANS).cast(pl.Float64).fill_null(np.nan))
+            },
+        )
 
 
 def due_tries(tries: pl.DataFrame, expected: Expected) -> pl.DataFrame:

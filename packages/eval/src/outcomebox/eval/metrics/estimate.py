@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 Estimand: TypeAlias = Literal[
@@ -59,3 +59,16 @@ class Interval:
     high: float | None
     se: float | None = None
     note: str | None = None
+
+
+def with_interval(estimate: Estimate, interval: Interval) -> Estimate:
+    """An estimate with the ends, the standard error and the note of an interval."""
+    notes = "; ".join(each for each in (estimate.note, interval.note) if each)
+    return replace(
+        estimate, low=interval.low, high=interval.high, se=interval.se, note=notes or None
+    )
+
+
+def refused(estimate: Estimate, note: str) -> Estimate:
+    """An estimate without its figure, and why there is none."""
+    return replace(estimate, value=None, low=None, high=None, se=None, note=note)

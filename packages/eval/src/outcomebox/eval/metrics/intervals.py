@@ -122,7 +122,7 @@ def strata_of(labels: Sequence[str]) -> list[NDArray[np.intp]]:
     single = [place for places in named if len(places) == 1 for place in places]
     strata = [places for places in named if len(places) > 1]
     if len(single) > 1 or not strata:
-        strata.append(single)
+        strata.append(sorted(single))
     elif single:
         smallest = min(range(len(strata)), key=lambda at: len(strata[at]))
         strata[smallest] = sorted([*strata[smallest], *single])
@@ -170,68 +170,62 @@ class Resampler:
         resamples: How many draws.
     """
 
-    def __init__(
-        self, strata: Sequence[NDArray[np.intp]], seed: int | Sequence[int], resamples: int
-    ) -> None:
+    def __init__(self, strata: Sequence[NDArray[np.intp]], seed: int, resamples: int) -> None:
         self.strata = [*strata]
         self.seed = seed
         self.resamples = resamples
         self.tasks = sum(len(places) for places in self.strata)
 
-    def totals(self, columns: Floats) -> Floats:
-        """The sum of each column over the tasks of each draw.
-
-        Args:
-            columns: Shape (tasks, columns).
-
-        Returns:
-            Shape (resamples, columns).
-        """
-        return np.concatenate([block @ columns for block in self._weights()])
-
-    def tail(self, level: float) -> float:
-        """The tail of draws to cut off on either side for an interval.
-
-        Draws of few tasks spread too little, by ``sqrt((N - H) / N)``, and a normal tail is too
-        thin. The tail is widened to what Student's t says: ``Phi(-sqrt(N / (N - H)) t)``, the
-        expanded percentile interval of Hesterberg, The American Statistician 69 (2015).
-        """
-        from scipy.special import ndtr, stdtrit  # noqa: PLC0415 -- a command starts without scipy
-
-        free = self.tasks - len(self.strata)
-        quantile = stdtrit(free, (1 + level) / 2)
-        return float(ndtr(-math.sqrt(self.tasks / free) * quantile))
-
-    def _weights(self) -> Iterator[Floats]:
+    def blocks(self) -> Iterator[Floats]:
+        """How often each task is in each draw, of shape (tasks, draws), some draws at a time."""
         generator = np.random.default_rng(self.seed)
-        rows = max(1, _BLOCK // max(1, self.tasks))
-        for start in range(0, self.resamples, rows):
-            number = min(rows, self.resamples - start)
-            weights = np.empty((number, self.tasks))
+        most = max(1, _BLOCK // max(1, self.tasks))
+        for start in range(0, self.resamples, most):
+            number = min(most, self.resamples - start)
+            weights = np.empty((self.tasks, number))
             for places in self.strata:
                 size = len(places)
-                drawn = generator.integers(0, size, (number, size))
-                drawn += np.arange(0, number * size, size)[:, None]
+                drawn = generator.integers(0, size, (size, number))
+                drawn *= number
+                drawn += np.arange(number)
                 counts = np.bincount(drawn.ravel(), minlength=number * size)
-                weights[:, places] = counts.reshape(number, size)
+                weights[places] = counts.reshape(size, number)
             yield weights
+
+
+def tail_of(tasks: int, strata: int, level: float) -> float:
+    """The share of draws to cut off on either side for an interval.
+
+    Draws of few tasks spread too little, by ``sqrt((N - H) / N)``, and a normal tail is too thin.
+    The tail is widened to what Student's t says: ``Phi(-sqrt(N / (N - H)) t)``, the expanded
+    percentile interval of Hesterberg, The American Statistician 69 (2015).
+
+    Args:
+        tasks: N, resampled.
+        strata: H, fewer than that.
+        level: Confidence.
+    """
+    from scipy.special import ndtr, stdtrit  # noqa: PLC0415 -- a command starts without scipy
+
+    free = tasks - strata
+    return float(ndtr(-math.sqrt(tasks / free) * stdtrit(free, (1 + level) / 2)))
 
 
 def percentiles(draws: Floats, tail: float) -> tuple[Floats, Floats]:
     """Lower and upper percentile of draws, each a value that was drawn (inverted CDF).
 
     Args:
-        draws: Shape (resamples, columns); infinite where a ratio has no bound.
+        draws: Shape (rows, resamples); infinite where a ratio has no bound.
         tail: Share of draws cut off on either side.
 
     Returns:
-        Two arrays of shape (columns,).
+        Two arrays of shape (rows,).
     """
-    rows = len(draws)
-    low = max(math.ceil(tail * rows - 1e-9) - 1, 0)
-    high = rows - 1 - low
-    by_column = np.partition(np.ascontiguousarray(draws.T), sorted({low, high}), axis=1)
-    return by_column[:, low], by_column[:, high]
+    number = draws.shape[1]
+    low = max(math.ceil(tail * number - 1e-9) - 1, 0)
+    high = number - 1 - low
+    placed = np.partition(draws, sorted({low, high}), axis=1)
+    return placed[:, low], placed[:, high]
 
 
 def bootstrap(
@@ -257,9 +251,9 @@ def bootstrap(
     strata = strata_of(["all"] * x.size if labels is None else labels)
     if bool((x == x[0]).all()):
         return Interval(float(x[0]), float(x[0]), 0.0, CONSTANT)
-    resampler = Resampler(strata, seed, resamples)
-    draws = resampler.totals(x[:, None]) / x.size
-    low, high = percentiles(draws, resampler.tail(level))
+    blocks = Resampler(strata, seed, resamples).blocks()
+    draws = np.concatenate([x @ weights for weights in blocks]) / x.size
+    low, high = percentiles(draws[None], tail_of(x.size, len(strata), level))
     return Interval(float(low[0]), float(high[0]), float(draws.std()))
 
 

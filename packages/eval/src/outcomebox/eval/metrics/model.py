@@ -97,7 +97,7 @@ class Mean:
 
     Attributes:
         name: ``turns``, ``tool_calls``, ``tool_errors``, ``tokens``, ``input_tokens``,
-            ``cached_tokens``, ``output_tokens``, ``reasoning_tokens`` or ``seconds``.
+            ``cached_tokens``, ``output_tokens``, ``reasoning_tokens``, ``seconds`` or ``score``.
         mean: The mean over attempts, resampled by task; its ``n`` of ``of`` attempts have a value.
         median: Of the same attempts.
         p95: 95 % of them have at most this.

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,16 +11,20 @@ from numpy.typing import NDArray
 from outcomebox.eval.metrics.estimate import Estimate, Interval
 from outcomebox.eval.metrics.intervals import (
     CONSTANT,
+    LEVEL,
     NO_TASK,
     ONE_TASK,
+    RESAMPLES,
     Resampler,
     percentiles,
     strata_of,
+    tail_of,
 )
 
 Floats = NDArray[np.float64]
 
 NO_VALUE = "not defined: nothing to divide by"
+NOT_DRAWN = "no interval"
 UNBOUND = "without upper bound: in some draws there is nothing to divide by"
 
 
@@ -35,73 +38,84 @@ class Bootstrap:
         resamples: How many draws.
     """
 
-    level: float = 0.95
+    level: float = LEVEL
     seed: int = 0
-    resamples: int = 10_000
-
-    def method(self, strata: Sequence[object]) -> str:
-        """In words, for a table's head."""
-        layers = "tasks within domains" if len(strata) > 1 else "tasks"
-        return f"bootstrap of {layers}, {self.resamples} draws, seed {self.seed}"
+    resamples: int = RESAMPLES
 
 
-@dataclass
 class Ratios:
-    """Collects ratios of sums over some tasks, then resamples all of them at once.
+    """Ratios of sums over some of the tasks that are resampled.
 
     Args:
-        labels: The stratum of each task, in the order of uids.
-        settings: How.
-        salt: Tells the draws of one group of tasks from those of another.
+        places: Positions of these tasks among all that are resampled, rising.
     """
 
-    labels: Sequence[str]
-    settings: Bootstrap
-    salt: str = ""
-    _columns: list[Floats] = field(default_factory=list)
-    _pairs: dict[str, tuple[int, int]] = field(default_factory=dict)
-    _found: dict[str, Interval] = field(default_factory=dict)
-    _draws: Floats | None = None
-    _method: str = ""
+    def __init__(self, places: NDArray[np.intp]) -> None:
+        self.places = places
+        self._columns: dict[int, Floats] = {}
+        self._pairs: dict[str, tuple[Floats, Floats | None]] = {}
+        self._drawn: list[str] = []
+        self._found: dict[str, Interval] = {}
+        self._method = ""
 
-    def add(self, name: str, above: Floats, below: Floats | None = None) -> None:
-        """A ratio of two sums, or a sum.
+    def add(
+        self, name: str, above: Floats, below: Floats | None = None, *, drawn: bool = True
+    ) -> None:
+        """A ratio of two sums, or a sum; an array that is given again is drawn once.
 
         Args:
             name: It is asked for by this.
-            above: Shape (tasks,).
-            below: Shape (tasks,); None: the sum itself.
+            above: Shape (these tasks,).
+            below: Shape (these tasks,); None: the sum itself.
+            drawn: Whether it gets an interval.
         """
-        self._pairs[name] = (self._place(above), -1 if below is None else self._place(below))
-
-    def resample(self) -> None:
-        """Draw; nothing can be added afterwards."""
-        strata = strata_of(self.labels)
-        self._method = self.settings.method(strata)
-        if len(self.labels) < 2 or not self._pairs:
+        self._pairs[name] = (above, below)
+        if not drawn:
             return
-        seed = (self.settings.seed, zlib.crc32(self.salt.encode()))
-        resampler = Resampler(strata, seed, self.settings.resamples)
-        totals = resampler.totals(np.column_stack(self._columns))
-        self._draws = np.column_stack(
-            [_divided(totals[:, above], below, totals) for above, below in self._pairs.values()]
-        )
-        self._found = dict(
-            zip(
-                self._pairs,
-                _intervals(self._draws, resampler.tail(self.settings.level)),
-                strict=True,
+        self._drawn.append(name)
+        for column in (above, below):
+            if column is not None:
+                self._columns[id(column)] = column
+
+    @property
+    def columns(self) -> Floats:
+        """All that is summed, shape (columns, these tasks)."""
+        return np.stack([*self._columns.values()])
+
+    def drawn(self, totals: Floats, labels: Sequence[str], settings: Bootstrap) -> None:
+        """Take the sums of each draw.
+
+        Args:
+            totals: Shape (columns, resamples).
+            labels: The stratum of each of these tasks.
+            settings: How they were drawn.
+        """
+        place = {column: at for at, column in enumerate(self._columns)}
+        strata = len(strata_of(labels))
+        layers = "tasks within domains" if strata > 1 else "tasks"
+        self._method = f"bootstrap of {layers}, {settings.resamples} draws, seed {settings.seed}"
+        if len(labels) <= strata:
+            return
+        tail = tail_of(len(labels), strata, settings.level)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # Infinite where only the divisor is 0, NaN where both are.
+            draws = np.stack(
+                [
+                    totals[place[id(above)]]
+                    if below is None
+                    else totals[place[id(above)]] / totals[place[id(below)]]
+                    for above, below in map(self._pairs.__getitem__, self._drawn)
+                ]
             )
-        )
+        self._found = dict(zip(self._drawn, _intervals(draws, tail), strict=True))
 
     def value(self, name: str) -> float | None:
         """The ratio of the sums over the tasks as they are; None where it is not defined."""
         above, below = self._pairs[name]
-        total = float(self._columns[above].sum())
-        if below < 0:
-            return total
-        divisor = float(self._columns[below].sum())
-        return total / divisor if divisor else None
+        if below is None:
+            return float(above.sum())
+        divisor = float(below.sum())
+        return float(above.sum()) / divisor if divisor else None
 
     def estimate(self, name: str, n: int, of: int, note: str | None = None) -> Estimate:
         """A ratio with its interval.
@@ -116,47 +130,64 @@ class Ratios:
         plain = Estimate(value, None, None, n, of, "population of tasks", self._method, note=note)
         if value is None:
             return replace(plain, note=note or NO_VALUE)
-        if self._draws is None or self._tasks(name) < 2:
-            return replace(plain, note=note or (ONE_TASK if self.labels else NO_TASK))
-        found = self._found[name]
+        if name not in self._drawn:
+            return replace(plain, method=NOT_DRAWN)
+        found = self._found.get(name)
+        if found is None or self._tasks(name) < 2:
+            return replace(plain, note=note or (ONE_TASK if self.places.size else NO_TASK))
         notes = "; ".join(each for each in (note, found.note) if each)
         return replace(plain, low=found.low, high=found.high, se=found.se, note=notes or None)
 
     def _tasks(self, name: str) -> int:
         """How many tasks a ratio rests on."""
-        _, below = self._pairs[name]
-        return len(self.labels) if below < 0 else int(np.count_nonzero(self._columns[below]))
-
-    def _place(self, column: Floats) -> int:
-        for place, known in enumerate(self._columns):
-            if known is column:
-                return place
-        self._columns.append(column)
-        return len(self._columns) - 1
+        above, below = self._pairs[name]
+        if below is None:
+            return self.places.size
+        return int(np.count_nonzero((above != 0) | (below != 0)))
 
 
-def _divided(above: Floats, below: int, totals: Floats) -> Floats:
-    """Draws of a ratio: infinite where only the divisor is 0, NaN where both are."""
-    if below < 0:
-        return above
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return above / totals[:, below]
+def resample(groups: Sequence[Ratios], labels: Sequence[str], settings: Bootstrap) -> None:
+    """Draw tasks once, for all groups of them.
+
+    Within a group whose tasks make up whole strata these are its own draws; in another one the
+    number of its tasks that is drawn varies, as it would in a population (a subpopulation's ratio,
+    Cochran, Sampling Techniques, 2.12).
+
+    Args:
+        groups: Of the tasks; a task may be in several.
+        labels: The stratum of each task, in the order of uids.
+        settings: How.
+    """
+    made = [group.columns for group in groups]
+    totals = [np.empty((len(columns), settings.resamples)) for columns in made]
+    resampler = Resampler(strata_of(labels), settings.seed, settings.resamples)
+    at = 0
+    for weights in resampler.blocks():
+        end = at + weights.shape[1]
+        for group, columns, into in zip(groups, made, totals, strict=True):
+            whole = group.places.size == len(labels)
+            np.matmul(columns, weights if whole else weights[group.places], out=into[:, at:end])
+        at = end
+    for group, into in zip(groups, totals, strict=True):
+        group.drawn(into, [labels[place] for place in group.places], settings)
 
 
 def _intervals(draws: Floats, tail: float) -> list[Interval]:
     low, high = percentiles(draws, tail)
-    sound = np.isfinite(draws).all(axis=0)
-    se = draws[:, sound].std(axis=0)
-    plain = {
-        place: Interval(
+    sound: NDArray[np.bool_] = np.isfinite(draws.sum(axis=1))
+    se = np.full(len(draws), np.nan)
+    se[sound] = draws[sound].std(axis=1)
+    return [
+        Interval(
             float(low[place]),
             float(high[place]),
-            float(error),
+            float(se[place]),
             CONSTANT if low[place] == high[place] else None,
         )
-        for place, error in zip(np.flatnonzero(sound).tolist(), se, strict=True)
-    }
-    return [plain.get(place) or _odd(draws[:, place], tail) for place in range(draws.shape[1])]
+        if sound[place]
+        else _odd(draws[place], tail)
+        for place in range(len(draws))
+    ]
 
 
 def _odd(draws: Floats, tail: float) -> Interval:
@@ -164,6 +195,6 @@ def _odd(draws: Floats, tail: float) -> Interval:
     defined = draws[~np.isnan(draws)]
     if not len(defined):
         return Interval(None, None, note=NO_VALUE)
-    low, high = percentiles(defined[:, None], tail)
+    low, high = percentiles(defined[None], tail)
     ends = [float(end) if np.isfinite(end) else None for end in (low[0], high[0])]
     return Interval(ends[0], ends[1], note=UNBOUND if ends[1] is None else None)

@@ -2,10 +2,13 @@
 
 Cached tokens are part of a role's input, reasoning tokens part of its output: neither is added to
 it again. A try is priced when every model that it asked is: with tokens that nobody counted, or a
-model without a price, its cost is null, never 0. A try that asked no model cost 0.
+model without a price, its cost is null, never 0. A try cost 0 only where no model was asked: its
+policy says that it is simulated, and no role counted tokens.
 """
 
 from __future__ import annotations
+
+import json
 
 import polars as pl
 
@@ -82,7 +85,7 @@ def spent(attempts: pl.DataFrame, rows: pl.DataFrame, prices: Prices | None) -> 
         for name in names
     ]
     by_try = rows.group_by("place").agg(sums)
-    nothing = pl.col("usage").list.len() == 0
+    nothing = (pl.col("usage").list.len() == 0) & _simulated(attempts)
     joined = (
         attempts.with_row_index("place")
         .join(by_try, on="place", how="left", maintain_order="left")
@@ -95,6 +98,21 @@ def spent(attempts: pl.DataFrame, rows: pl.DataFrame, prices: Prices | None) -> 
         **{f"{name}_tokens": pl.col(name) for name in TOKENS},
         amount=pl.col("cost") if prices is None else pl.col("amount"),
     ).drop("place", *TOKENS)
+
+
+def _simulated(attempts: pl.DataFrame) -> pl.Expr:
+    """Whether the policy of a try says that it is simulated."""
+    policies = attempts.get_column("policy").drop_nulls().unique()
+    simulated = [told for told in policies if _says_simulated(told)]
+    return pl.col("policy").is_in(simulated).fill_null(value=False)
+
+
+def _says_simulated(policy: str) -> bool:
+    try:
+        told = json.loads(policy)
+    except ValueError:  # a table may call it by a plain name
+        return False
+    return isinstance(told, dict) and told.get("simulated") is True
 
 
 def _check(rows: pl.DataFrame, attempts: pl.DataFrame) -> None:

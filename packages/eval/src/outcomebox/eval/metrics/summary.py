@@ -10,10 +10,11 @@ from typing import Any, get_args
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from outcomebox.eval.completeness import Completeness, completeness
 from outcomebox.eval.metrics import rates, repeat
-from outcomebox.eval.metrics.columns import due_tries, looked_at, task_columns
+from outcomebox.eval.metrics.columns import TaskColumns, due_tries, looked_at, task_columns
 from outcomebox.eval.metrics.cost import (
     Cost,
     CostLine,
@@ -23,11 +24,12 @@ from outcomebox.eval.metrics.cost import (
     notes_of,
 )
 from outcomebox.eval.metrics.estimate import Estimate
-from outcomebox.eval.metrics.group import Asked, group_of
+from outcomebox.eval.metrics.group import group_of
 from outcomebox.eval.metrics.intervals import LEVEL, RESAMPLES, jeffreys
 from outcomebox.eval.metrics.model import Group, GroupKind, TaskLine
 from outcomebox.eval.metrics.prices import Prices
-from outcomebox.eval.metrics.resampled import Bootstrap
+from outcomebox.eval.metrics.resampled import Bootstrap, resample
+from outcomebox.eval.metrics.sheet import Asked, Sheet
 from outcomebox.eval.metrics.signature import SIGNATURES
 from outcomebox.eval.metrics.spending import exchanges, spent
 from outcomebox.eval.results import Results, Source, inferred
@@ -116,7 +118,7 @@ def summarize(
     Raises:
         InputError: There is no row; a setting is none; tokens contradict each other.
     """
-    _check(results, ks, by, level, resamples)
+    _check(results, ks, level, resamples)
     expected = results.expected or inferred(results.attempts)
     k = expected.attempts
     asked = Asked(
@@ -129,11 +131,18 @@ def summarize(
     own = bands is None
     frame = frame.with_columns(band=pl.Series(_bands(frame, bands), dtype=pl.String))
     attempts = tries.filter("counted")
-    overall = group_of("overall", "", frame, attempts, asked)
+    columns = TaskColumns.of(frame, attempts)
+    kinds: list[GroupKind] = ["overall", *_kinds(by)]
+    sheets = [
+        Sheet(kind, name, columns, places, asked)
+        for kind in kinds
+        for name, places in _members(kind, frame)
+    ]
+    resample([sheet.ratios for sheet in sheets], columns.domains, asked.bootstrap)
+    overall, *rest = map(group_of, sheets)
     notes = [*results.notes]
     if "band" in by and own:
         notes.append(OWN_BANDS)
-    groups = {kind: _groups(kind, frame, attempts, asked) for kind in by}
     policies = results.attempts.get_column("policy").drop_nulls().unique()
     return Summary(
         policy=policies[0] if policies.len() == 1 else None,
@@ -145,7 +154,7 @@ def summarize(
         source=results.source,
         completeness=completeness(results),
         overall=overall,
-        groups=groups,
+        groups={kind: tuple(each for each in rest if each.kind == kind) for kind in kinds[1:]},
         tasks=_task_lines(frame, attempts, asked),
         cost=Cost(
             basis=basis_of(tries, prices),
@@ -160,9 +169,7 @@ def summarize(
     )
 
 
-def _check(
-    results: Results, ks: Sequence[int] | None, by: Sequence[str], level: float, resamples: int
-) -> None:
+def _check(results: Results, ks: Sequence[int] | None, level: float, resamples: int) -> None:
     if results.attempts.is_empty():
         where = ", ".join(source.path for source in results.source) or None
         raise InputError("there are no rows, so there are no figures", file=where)
@@ -171,14 +178,18 @@ def _check(
     wrong = [k for k in ks or () if k < 1]
     if wrong:
         raise InputError("counts attempts, from 1", field="k", value=wrong[0])
-    kinds = [kind for kind in get_args(GroupKind) if kind != "overall"]
-    for kind in by:
-        if kind not in kinds:
-            raise InputError(f"is none of {', '.join(kinds)}", field="by", value=kind)
     if not 0 < level < 1:
         raise InputError("lies between 0 and 1, for example 0.95", field="level", value=level)
     if resamples < 1:
         raise InputError("is at least 1, better 10000", field="resamples", value=resamples)
+
+
+def _kinds(by: Sequence[str]) -> list[GroupKind]:
+    kinds: list[GroupKind] = [kind for kind in get_args(GroupKind) if kind != "overall"]
+    for name in by:
+        if name not in kinds:
+            raise InputError(f"is none of {', '.join(kinds)}", field="by", value=name)
+    return [kind for kind in kinds if kind in by]
 
 
 def _ladder(k: int) -> tuple[int, ...]:
@@ -195,33 +206,18 @@ def _bands(frame: pl.DataFrame, bands: Mapping[str, str] | None) -> list[str | N
     return [None if early else band for band, early in zip(found, stopped, strict=True)]
 
 
-def _groups(
-    kind: str, frame: pl.DataFrame, attempts: pl.DataFrame, asked: Asked
-) -> tuple[Group, ...]:
-    """The groups of a kind, by name; of bands from the hardest, of tags each with all its tasks."""
-    column = "tags" if kind == "tag" else kind
-    member = frame.select("uid", group=pl.col(column))
-    if kind == "tag":
-        member = member.explode("group").unique(maintain_order=True)
-    member = member.drop_nulls("group")
-    names = member.get_column("group").unique().sort().to_list()
-    if kind == "band":
-        known = [band for band in repeat.BANDS if band in names]
-        names = [*known, *(name for name in names if name not in known)]
-    made = []
-    for name in names:
-        uids = member.filter(pl.col("group") == name).get_column("uid").implode()
-        inside = pl.col("uid").is_in(uids)
-        made.append(
-            group_of(
-                kind,  # type: ignore[arg-type] -- checked before
-                name,
-                frame.filter(inside),
-                attempts.filter(inside),
-                asked,
-            )
-        )
-    return tuple(made)
+def _members(kind: GroupKind, frame: pl.DataFrame) -> list[tuple[str, NDArray[np.intp]]]:
+    """Groups of a kind with the positions of their tasks: by name, bands from the hardest."""
+    if kind == "overall":
+        return [("", np.arange(frame.height))]
+    found: dict[str, list[int]] = {}
+    for place, value in enumerate(frame.get_column("tags" if kind == "tag" else kind)):
+        for name in dict.fromkeys(value) if kind == "tag" else [value]:
+            if name is not None:
+                found.setdefault(name, []).append(place)
+    hardest = {band: at for at, band in enumerate(repeat.BANDS)} if kind == "band" else {}
+    names = sorted(found, key=lambda name: (hardest.get(name, len(hardest)), name))
+    return [(name, np.asarray(found[name], dtype=np.intp)) for name in names]
 
 
 def _task_lines(frame: pl.DataFrame, attempts: pl.DataFrame, asked: Asked) -> tuple[TaskLine, ...]:

@@ -47,7 +47,7 @@ def read(
     known = [plan for plan in plans if plan is not None]
     due = expected or (union(known) if len(known) == len(plans) else None) or inferred(frame)
     notes = (*rows.notes, *version_notes(frame))
-    return with_expected(Results(frame, tuple(sources), due, notes), due)
+    return with_expected(Results(frame, tuple(sources), due, notes, rows.places()), due)
 
 
 def find_files(paths: Sequence[str]) -> tuple[Path, ...]:
@@ -90,6 +90,8 @@ def kind_of(file: Path) -> str:
         return "table"
     if file.suffix == ".eval":
         return "inspect"
+    if file.name == ROWS:
+        return "ours"
     if file.suffix == ".json":
         plain = _json(file)
         if is_tau2(plain):
@@ -98,7 +100,7 @@ def kind_of(file: Path) -> str:
             return "inspect"
     else:
         row = _first_row(file)
-        if "verdict" in row or file.name == ROWS:
+        if "verdict" in row:
             return "ours"
         if row.keys() & {"test_result", "is_system_error"}:
             return "thinkingbox"
@@ -134,14 +136,15 @@ def _first_row(file: Path) -> Mapping[str, Any]:
         )
     try:
         row = decode(first)
-    except (ValueError, RecursionError):
-        row = None
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            f"its first line is not JSON ({error}), perhaps half of it; restore the line or take "
+            "it out",
+            file=file,
+        ) from None
     if isinstance(row, dict):
         return row
-    raise InputError(
-        "its first line is no JSON object, perhaps half of one; restore the line or take it out",
-        file=file,
-    )
+    raise InputError("its first line is no object; write one object a line", file=file, value=row)
 
 
 def _read(

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 
 import polars as pl
 
 from outcomebox.eval.reading.values import Place
-from outcomebox.eval.results import ATTEMPTS, mark
+from outcomebox.eval.results import ATTEMPTS, USAGE, mark
 from outcomebox.sandbox.errors import InputError
 
 _DERIVED = ("superseded", "counted")
 _GIVEN = tuple(name for name in ATTEMPTS if name not in _DERIVED)
+_LISTS = ("tags", "reasons", "usage")
 _OF_A_TASK = ("domain", "family", "tags", "task_hash")
 
 
@@ -70,14 +71,36 @@ class Rows:
                 "and that no filter took them all out",
                 file=where,
             )
-        given = {name: ATTEMPTS[name] for name in _GIVEN}
-        found = pl.DataFrame(self._columns, schema=given).with_columns(
-            pl.col("stopped").fill_null(value=False)
+        flat = {name: ATTEMPTS[name] for name in _GIVEN if name not in _LISTS}
+        found = pl.DataFrame({name: self._columns[name] for name in flat}, schema=flat)
+        found = found.with_columns(
+            pl.col("stopped").fill_null(value=False),
+            _texts(self._columns["tags"]).alias("tags"),
+            _texts(self._columns["reasons"]).alias("reasons"),
+            _usages(self._columns["usage"]).alias("usage"),
         )
         self._refuse_doubled(found)
         self._refuse_twins(found)
         self._refuse_mixed(found)
         return mark(found.sort("uid", "repetition", "try")).select(*ATTEMPTS)
+
+    def places(self) -> pl.DataFrame:
+        """Where each row stands that is a line of a file (:attr:`Results.places`)."""
+        keys = {name: self._columns[name] for name in ("uid", "repetition", "try")}
+        found = {
+            **keys,
+            "path": [str(place.path) for place in self._places],
+            "line": [place.number if place.what == "line" else None for place in self._places],
+        }
+        schema = {
+            "uid": pl.String,
+            "repetition": pl.Int64,
+            "try": pl.Int64,
+            "path": pl.String,
+            "line": pl.Int64,
+        }
+        frame = pl.DataFrame(found, schema=schema)
+        return frame.drop_nulls("line").sort("uid", "repetition", "try")
 
     def _refuse_doubled(self, found: pl.DataFrame) -> None:
         keys = ("uid", "repetition", "try")
@@ -150,6 +173,38 @@ class Rows:
             f"{at.what} {at.number}; {mend}".strip(),
             field=name,
         )
+
+
+def _texts(lists: Sequence[Sequence[str] | None]) -> pl.Series:
+    """A column of lists of texts; polars is slow to take lists in one by one."""
+    flat = [each for texts in lists for each in texts or ()]
+    return _gathered(pl.Series(flat, dtype=pl.String()), lists)
+
+
+def _usages(lists: Sequence[Sequence[Usage] | None]) -> pl.Series:
+    """The column of tokens; nothing said is an empty list."""
+    flat = [each for usages in lists for each in usages or ()]
+    schema = cast(pl.Struct, USAGE.inner).to_schema()
+    parts = pl.DataFrame(
+        {name: [cast(Mapping[str, Any], each)[name] for each in flat] for name in schema},
+        schema=schema,
+    )
+    return _gathered(parts.to_struct(), [usages or () for usages in lists])
+
+
+def _gathered(flat: pl.Series, lists: Sequence[Sequence[Any] | None]) -> pl.Series:
+    """Values one after another as the lists that they came from; null for None."""
+    rows = [row for row, each in enumerate(lists) for _ in each or ()]
+    of = pl.DataFrame({"row": rows, "value": flat}, schema_overrides={"row": pl.Int64()})
+    found = (
+        pl.DataFrame({"row": range(len(lists)), "null": [each is None for each in lists]})
+        .join(of.group_by("row", maintain_order=True).agg("value"), on="row", how="left")
+        .sort("row")
+    )
+    empty = pl.lit([], dtype=pl.List(flat.dtype))
+    return found.select(
+        pl.when("null").then(None).otherwise(pl.coalesce("value", empty))
+    ).to_series()
 
 
 def version_notes(found: pl.DataFrame) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from outcomebox.eval.reading.values import Place
 from outcomebox.sandbox.errors import InputError
 
 _SEAL = re.compile(rb',"checksum":"([0-9a-f]{8})"\}\n?\Z')
+_BUFFER = 1 << 20
 _SEAL_LENGTH = len(',"checksum":"00000000"}\n')
 
 
@@ -53,7 +54,7 @@ class Lines:
             InputError: The file cannot be read, or a line is broken.
         """
         try:
-            with self.path.open("rb") as file:
+            with self.path.open("rb", buffering=_BUFFER) as file:
                 for number, line in enumerate(file, 1):
                     self._digest.update(line)
                     if line.isspace():

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from outcomebox.eval.reading.frame import Rows, Usage
 from outcomebox.eval.reading.lines import Lines
 from outcomebox.eval.reading.values import (
@@ -56,26 +58,26 @@ class _Shared:
         """A policy's description as one text."""
         if policy is None:
             return None
-        key = repr(policy)
-        if key not in self._texts:
-            self._texts[key] = canonical(policy)
-        return self._texts[key]
+        text = canonical(policy)
+        return self._texts.setdefault(text, text)
 
     def versions(self, versions: Mapping[str, Any]) -> str | None:
         """A mark of the versions that all rows of a run should share."""
         kept = {name: versions[name] for name in versions if name not in _OF_THE_TASK}
         if not kept:
             return None
-        key = repr(kept)
+        key = canonical(kept)
         if key not in self._hashes:
-            self._hashes[key] = hashlib.sha256(canonical(kept).encode()).hexdigest()[:12]
+            self._hashes[key] = hashlib.sha256(key.encode()).hexdigest()[:12]
         return self._hashes[key]
 
 
 def canonical(value: Any) -> str:
     """A value as compact JSON with sorted keys."""
-    plain = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return plain.encode("utf-8", "backslashreplace").decode()
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+    except TypeError:  # a whole number of more than 64 bits, or half a character
+        return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 def _columns(
@@ -200,27 +202,38 @@ def _seconds(timing: Any, place: Place) -> float | None:
 
 def _usage(row: Mapping[str, Any], place: Place) -> list[Usage]:
     found: list[Usage] = []
+    traffic = mapping(row.get("traffic"), "traffic", place)
     for role, spent in mapping(row.get("usage"), "usage", place).items():
         told = mapping(spent, f"usage.{role}", place)
         if not told:
             continue  # no model was asked, or nobody counts
         actor = row.get(role)
         model = actor.get("model") if isinstance(actor, dict) else None
-
-        def tokens(name: str) -> int | None:
-            return optional_count(told.get(name), f"usage.{role}.{name}", place)  # noqa: B023
-
+        sent = mapping(traffic.get(role), f"traffic.{role}", place)
+        prompt = optional_count(told.get("prompt"), f"usage.{role}.prompt", place)
+        answer = optional_count(told.get("completion"), f"usage.{role}.completion", place)
         found.append(
             Usage(
                 role=role,
                 model=model if isinstance(model, str) else None,
-                input=tokens("prompt"),
-                cached=tokens("cached"),
-                output=tokens("completion"),
-                reasoning=tokens("reasoning"),
+                input=prompt,
+                cached=_part(sent, "cached_tokens", prompt, role, place),
+                output=answer,
+                reasoning=_part(sent, "reasoning_tokens", answer, role, place),
             )
         )
     return found
+
+
+def _part(
+    sent: Mapping[str, Any], name: str, whole: int | None, role: str, place: Place
+) -> int | None:
+    """The part of some tokens that an endpoint told of.
+
+    It tells it of every answer, also of one that was asked for again and is not in the usage.
+    """
+    told = optional_count(sent.get(name), f"traffic.{role}.{name}", place)
+    return None if told is None or whole is None else min(told, whole)
 
 
 def _wrote(row: Mapping[str, Any], place: Place) -> bool | None:

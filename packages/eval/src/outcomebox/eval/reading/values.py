@@ -33,6 +33,8 @@ def text(value: Any, field: str, place: Place) -> str:
     Raises:
         InputError: It is not one.
     """
+    if type(value) is str and value.isascii() and not value.isspace() and value:
+        return value  # nearly all are like this
     if not isinstance(value, str):
         kind = type(value).__name__
         raise place.refuse(f"must be a text, not {kind}; mend the row", field=field, value=value)
@@ -95,6 +97,8 @@ def optional_number(value: Any, field: str, place: Place, *, least: float = 0) -
     """
     if value is None:
         return None
+    if type(value) is float and least <= value < math.inf:
+        return value  # nearly all are like this, and NaN is not
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise place.refuse("must be a number; mend the row", field=field, value=value)
     try:

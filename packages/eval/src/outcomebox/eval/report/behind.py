@@ -47,7 +47,11 @@ def _curves(group: Group, level: float, digits: int) -> Table:
         )
         for each in group.at_k
     )
-    heads = (Column("k"), Column("pass@k", "at least one of k passes"), Column("pass^k", "all k pass"))
+    heads = (
+        Column("k"),
+        Column("pass@k", "at least one of k passes"),
+        Column("pass^k", "all k pass"),
+    )
     note = about(group.at_k[0].pass_at, level) if group.at_k else ""
     return Table("curves", "pass@k and pass^k", heads, rows, f"Unbiased, mean over tasks. {note}.")
 
@@ -81,7 +85,11 @@ def _signatures(found: Failures, level: float, digits: int) -> Table:
     return Table(
         "signatures",
         "Failure signatures",
-        (Column("signature", number=False), Column("failed attempts"), _share(found.signatures, level)),
+        (
+            Column("signature", number=False),
+            Column("failed attempts"),
+            _share(found.signatures, level),
+        ),
         rows if found.failed else (),
         f"One a failed attempt, by rules alone, the first that holds; {found.failed:,} failed.",
     )
@@ -92,19 +100,31 @@ def _silent(found: Failures, level: float, digits: int) -> Table:
     if not found.failed or not silent.share.n:
         return Table("silent", "", (), ())
     rows = (
-        (name("silent failures"), count(silent.count), figure(silent.share, "share", digits=digits, bar=True)),
+        (
+            name("silent failures"),
+            count(silent.count),
+            figure(silent.share, "share", digits=digits, bar=True),
+        ),
         *(
             (name(f"in them: {_INSIDE.get(part.name, words(part.name))}"), *cells[1:])
             for part, cells in zip(found.inside, _parts(found.inside, digits), strict=True)
         ),
     )
-    heads = (Column("", number=False), Column("attempts"), Column("share", about(silent.share, level)))
+    heads = (
+        Column("", number=False),
+        Column("attempts"),
+        Column("share", about(silent.share, level)),
+    )
     return Table("silent", "Silent failures", heads, rows, _SILENT)
 
 
 def _blame(found: Failures, digits: int) -> Table:
     rows = [
-        (name(f"failed, {words(part.name)}"), count(part.count), Cell(figure(part.share, "share", digits=digits).text))
+        (
+            name(f"failed, {words(part.name)}"),
+            count(part.count),
+            Cell(figure(part.share, "share", digits=digits).text),
+        )
         for part in found.blame
         if found.failed
     ]
@@ -113,7 +133,11 @@ def _blame(found: Failures, digits: int) -> Table:
         for who, tries in found.broken
         if tries
     ]
-    heads = (Column("what and who", number=False), Column("attempts or tries"), Column("share of the failed"))
+    heads = (
+        Column("what and who", number=False),
+        Column("attempts or tries"),
+        Column("share of the failed"),
+    )
     return Table(
         "blame",
         "Who may be to blame",
@@ -134,25 +158,33 @@ def _ends(group: Group) -> Table:
         )
         for end in group.ends
     )
-    heads = (Column("why it ended", number=False), Column("attempts"), Column("passed"), Column("failed"))
+    heads = (
+        Column("why it ended", number=False),
+        Column("attempts"),
+        Column("passed"),
+        Column("failed"),
+    )
     told = any(end.reason for end in group.ends)
     return Table("ends", "How attempts ended", heads, rows if told else ())
 
 
 def _effort(group: Group, level: float) -> Table:
+    # Tokens that nobody used are no effort; tool errors that nobody made are worth a line.
+    told = [
+        each for each in group.means if each.mean.n and (each.total or "tokens" not in each.name)
+    ]
     rows = tuple(
         (
             name(words(each.name)),
             figure(each.mean, _UNITS.get(each.name, "number"), digits=1),
-            Cell(shown(each.median, _UNITS.get(each.name, "number")), "", each.median),
-            Cell(shown(each.p95, _UNITS.get(each.name, "number")), "", each.p95),
-            Cell(shown(each.total, "count"), "", each.total),
+            _whole(each.median, each.name),
+            _whole(each.p95, each.name),
+            _whole(each.total, each.name),
             count(each.mean.n, "" if each.mean.n == each.mean.of else f"of {each.mean.of:,}"),
         )
-        for each in group.means
-        if each.mean.n
+        for each in told
     )
-    note = about(group.means[0].mean, level) if group.means else ""
+    note = about(told[0].mean, level) if told else ""
     heads = (
         Column("an attempt", number=False),
         Column("mean", note),
@@ -164,9 +196,20 @@ def _effort(group: Group, level: float) -> Table:
     return Table("effort", "Effort", heads, rows)
 
 
+def _whole(value: float | None, what: str) -> Cell:
+    unit = _UNITS.get(what, "number")
+    if unit == "number" and value is not None and value == int(value):
+        unit = "count"
+    return Cell(shown(value, unit), "", value)
+
+
 def _parts(parts: tuple[Part, ...], digits: int) -> tuple[tuple[Cell, ...], ...]:
     return tuple(
-        (name(words(part.name)), count(part.count), figure(part.share, "share", digits=digits, bar=True))
+        (
+            name(words(part.name)),
+            count(part.count),
+            figure(part.share, "share", digits=digits, bar=True),
+        )
         for part in parts
     )
 

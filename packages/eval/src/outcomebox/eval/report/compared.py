@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from outcomebox.eval.compare.model import Comparison, Difference, Paired
 from outcomebox.eval.compare.verdict import p_words
-from outcomebox.eval.report.numbers import NONE, money, shown
+from outcomebox.eval.report.numbers import NONE, money, points, shown
 from outcomebox.eval.report.tables import Cell, Column, Table, name
 
 _NAMED = 40
@@ -24,11 +24,21 @@ def comparison_tables(found: Comparison, *, digits: int) -> Iterator[Table]:
     )
     rows = [
         (name("pass@1, for a population of tasks"), *_difference(found.pass_1, digits), Cell(NONE)),
-        (name("pass@1, for these very tasks"), *_difference(found.pass_1_these, digits), Cell(NONE)),
+        (
+            name("pass@1, for these very tasks"),
+            *_difference(found.pass_1_these, digits),
+            Cell(NONE),
+        ),
     ]
     for asked in (found.all_k, found.any_k):
         if asked is not None:
-            rows.append((name(_question(asked)), *_difference(asked.difference, digits), Cell(p_words(asked.p))))
+            rows.append(
+                (
+                    name(_question(asked)),
+                    *_difference(asked.difference, digits),
+                    Cell(p_words(asked.p)),
+                )
+            )
     yield Table("differences", "Differences", heads, tuple(rows), "Paired by task; new minus base.")
     if len(found.domains) > 1:
         yield _domains(found, level, digits)
@@ -51,7 +61,11 @@ def _domains(found: Comparison, level: str, digits: int) -> Table:
     heads += [Column(_question(each), "base to new") for each in asked]
     rows = []
     for each in found.domains:
-        cells = [Cell(each.domain), Cell(f"{each.tasks}", "", float(each.tasks)), *_difference(each.pass_1, digits)]
+        cells = [
+            Cell(each.domain),
+            Cell(f"{each.tasks}", "", float(each.tasks)),
+            *_difference(each.pass_1, digits),
+        ]
         for paired in (each.all_k, each.any_k)[: len(asked)]:
             cells.append(Cell(NONE if paired is None else _moved(paired)))
         rows.append(tuple(cells))
@@ -84,21 +98,30 @@ def _cost(found: Comparison) -> Table:
         (name("campaign"), _money(cost.base), _money(cost.new), Cell("")),
         (
             name("a success"),
-            _money(cost.base_per_success),
-            _money(cost.new_per_success),
+            _money(cost.per_success.base),
+            _money(cost.per_success.new),
             Cell(
                 NONE if cost.per_success.value is None else f"{cost.per_success.value:+.4f}",
-                _ends(cost.per_success, 1, "{:+.4f}"),
+                _sums(cost.per_success),
             ),
         ),
     )
-    heads = (Column("", number=False), Column(found.base.name), Column(found.new.name), Column("difference"))
-    basis = f"Prices of {cost.prices}." if cost.prices else "As both sources state it."
+    heads = (
+        Column("", number=False),
+        Column(found.base.name),
+        Column(found.new.name),
+        Column("difference"),
+    )
+    basis = f"{cost.basis}." if cost.basis else ""
     return Table("compared-cost", "Cost", heads, rows, basis)
 
 
 def _question(asked: Paired) -> str:
-    return f"passed {asked.k}/{asked.k}" if asked.question == "all" else f"passed at least once in {asked.k}"
+    return (
+        f"passed {asked.k}/{asked.k}"
+        if asked.question == "all"
+        else f"passed at least once in {asked.k}"
+    )
 
 
 def _difference(found: Difference, digits: int) -> tuple[Cell, Cell, Cell]:
@@ -106,24 +129,23 @@ def _difference(found: Difference, digits: int) -> tuple[Cell, Cell, Cell]:
         Cell(shown(found.base, "share", digits=digits), "", found.base),
         Cell(shown(found.new, "share", digits=digits), "", found.new),
         Cell(
-            _points(found.value, digits),
-            _ends(found, 100, f"{{:+.{digits}f}}") or (found.note or ""),
+            points(found.value, digits),
+            _ends(found, digits) or (found.note or ""),
             found.value,
         ),
     )
 
 
-def _points(value: float | None, digits: int) -> str:
-    if value is None:
-        return NONE
-    text = f"{100 * value:+.{digits}f}"
-    return text if float(text) else f"{0:.{digits}f}"
-
-
-def _ends(found: Difference, scale: float, form: str) -> str:
+def _ends(found: Difference, digits: int) -> str:
     if found.low is None or found.high is None:
         return ""
-    return f"{form.format(scale * found.low)} to {form.format(scale * found.high)}"
+    return f"{points(found.low, digits)} to {points(found.high, digits)}"
+
+
+def _sums(found: Difference) -> str:
+    if found.low is None or found.high is None:
+        return found.note or ""
+    return f"{found.low:+.4f} to {found.high:+.4f}"
 
 
 def _money(value: float | None) -> Cell:

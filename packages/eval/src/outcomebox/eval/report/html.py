@@ -70,7 +70,7 @@ def table(found: Table, place: str, level: int = 3) -> str:
         place: What makes its id unique on the page.
         level: Of the heading.
     """
-    sort = len(found.rows) - found.total > 2  # noqa: PLR2004 -- fewer are seen at once
+    sort = len(found.rows) - found.total > 2
     heads = "".join(_head(column, sort=sort and not found.total) for column in found.columns)
     rows = "".join(
         _row(found, row, total=found.total and row is found.rows[-1]) for row in found.rows
@@ -78,8 +78,9 @@ def table(found: Table, place: str, level: int = 3) -> str:
     caption = f'<p class="dim">{text(found.caption)}</p>' if found.caption else ""
     kind = ' class="heat"' if found.heat else ""
     return (
-        f'<h{level} id="{text(place)}">{text(found.title)}</h{level}>\n{caption}<div class="wide">'
-        f"<table{kind}><thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>"
+        f'<section><h{level} id="{text(place)}">{text(found.title)}</h{level}>\n{caption}'
+        f'<div class="wide"><table{kind}><thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody>'
+        "</table></div></section>"
     )
 
 
@@ -102,7 +103,7 @@ def _row(found: Table, row: Sequence[Cell], *, total: bool) -> str:
 def _first(cell: Cell) -> str:
     kind = ' class="mark-open"' if cell.under == "NOT FINAL" else ""
     under = f"<small{kind}>{text(cell.under)}</small>" if cell.under else ""
-    return f'<th scope="row"{value(cell.value)}>{text(cell.text)}{under}</th>'
+    return f'<th scope="row"{value(cell.value)}>{named(cell.text)}{under}</th>'
 
 
 def _cell(cell: Cell, column: Column) -> str:
@@ -114,7 +115,12 @@ def _cell(cell: Cell, column: Column) -> str:
     marked = f' class="{" ".join(kinds)}"' if kinds else ""
     under = f"<small>{text(cell.under)}</small>" if cell.under else ""
     bar = "" if cell.bar is None else _bar(cell.bar)
-    return f"<td{marked}{value(cell.value)}>{text(cell.text)}{under}{bar}</td>"
+    return f"<td{marked}{value(cell.value)}>{bar}{text(cell.text)}{under}</td>"
+
+
+def named(name: str) -> str:
+    """A name that may be broken behind its slashes."""
+    return text(name).replace("/", "/<wbr>")
 
 
 def value(number: float | None) -> str:

@@ -81,7 +81,12 @@ def _models(cost: Cost) -> Table:
     rows = tuple(
         (
             Cell(f"{each.model or 'not named'}", each.role),
-            count(each.tries, "" if each.priced == each.tries or cost.basis is None else f"{each.priced:,} priced"),
+            count(
+                each.tries,
+                ""
+                if each.priced == each.tries or cost.basis is None
+                else f"{each.priced:,} priced",
+            ),
             count(each.input),
             count(each.cached),
             count(each.output),
@@ -103,9 +108,17 @@ def _models(cost: Cost) -> Table:
 def _lines(cost: Cost, figures: CostFigures) -> Table:
     rows = []
     if figures.errors:
-        rows.append((name("of the campaign: tries without a verdict"), _money(figures.errors), Cell("")))
+        rows.append(
+            (name("of the campaign: tries without a verdict"), _money(figures.errors), Cell(""))
+        )
     if figures.superseded:
-        rows.append((name("of the campaign: tries that a later one replaced"), _money(figures.superseded), Cell("")))
+        rows.append(
+            (
+                name("of the campaign: tries that a later one replaced"),
+                _money(figures.superseded),
+                Cell(""),
+            )
+        )
     rows += [
         (
             name(words(line.name)),
@@ -115,7 +128,13 @@ def _lines(cost: Cost, figures: CostFigures) -> Table:
         for line in cost.lines
     ]
     heads = (Column("what for", number=False), Column("cost"), Column("note", number=False))
-    return Table("spent", "What else was spent", heads, tuple(rows), "Probes and training are in no figure of the campaign.")
+    return Table(
+        "spent",
+        "What else was spent",
+        heads,
+        tuple(rows),
+        "Probes and training are in no figure of the campaign.",
+    )
 
 
 def _money(amount: float) -> Cell:
@@ -129,7 +148,9 @@ def _least(known: float | None) -> Cell:
 def _sum(found: Estimate, known: float | None, figures: CostFigures) -> Cell:
     cell = figure(found, "money", digits=1)
     if found.value is None and known is not None:
-        return Cell(NONE, f"at least {money(known)}: {figures.priced:,} of {figures.tries:,} tries priced")
+        return Cell(
+            NONE, f"at least {money(known)}: {figures.priced:,} of {figures.tries:,} tries priced"
+        )
     return cell
 
 

@@ -44,31 +44,44 @@ def share(value: float, digits: int = 1) -> str:
 
 def money(value: float) -> str:
     """Money without its currency: to a cent, below 1 to a tenth of one, tiny sums to two digits."""
-    if 0 < value < 0.01:  # noqa: PLR2004 -- below a cent
+    if 0 < value < 0.01:
         return f"{value:.2g}"
     return f"{value:.3f}" if value < 1 else f"{value:,.2f}"
 
 
 def plain(value: float) -> str:
     """A mean: three digits that count, whole from a hundred on."""
-    if abs(value) >= _HUNDRED:
+    if abs(value) >= _HUNDRED or value == 0:
         return f"{value:,.0f}"
-    if abs(value) >= 10:  # noqa: PLR2004 -- two digits before the point, one behind
+    if abs(value) >= 10:
         return f"{value:.1f}"
     return f"{value:.2f}"
 
 
-def interval(
-    low: float | None, high: float | None, unit: Unit, *, digits: int = 1
-) -> str:
+def interval(low: float | None, high: float | None, unit: Unit, *, digits: int = 1) -> str:
     """An interval, its unit said once; empty where there is none."""
     if low is None and high is None:
         return ""
-    if low is None or high is None:
-        end = f"from {shown(low, unit, digits=digits)}" if high is None else ""
-        return end or f"up to {shown(high, unit, digits=digits)}"
-    ends = [shown(end, unit, digits=digits) for end in (low, high)]
+    if low is None:
+        return f"up to {_end(high, unit, digits)}"
+    if high is None:
+        return f"from {_end(low, unit, digits)}"
+    ends = [_end(end, unit, digits) for end in (low, high)]
     for mark in (" %", " s"):
         if all(end.endswith(mark) for end in ends):
             return f"{ends[0].removesuffix(mark)}–{ends[1]}"  # noqa: RUF001 -- a range
     return "–".join(ends)  # noqa: RUF001 -- a range
+
+
+def points(value: float | None, digits: int = 1) -> str:
+    """A difference of shares in points, with its sign; none of nothing."""
+    if value is None:
+        return NONE
+    text = f"{_HUNDRED * value:+.{digits}f}"
+    return text if float(text) else f"{0:.{digits}f}"
+
+
+def _end(value: float | None, unit: Unit, digits: int) -> str:
+    if value is not None and unit in ("share", "ratio"):
+        return f"{_HUNDRED * value:.{digits}f} %"
+    return shown(value, unit, digits=digits)

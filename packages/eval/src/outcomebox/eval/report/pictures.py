@@ -23,7 +23,7 @@ from outcomebox.eval.report.plots import (
     paired_plot,
     passes_plot,
 )
-from outcomebox.eval.report.run import Run, words
+from outcomebox.eval.report.run import Run
 
 
 def runs_pictures(runs: Sequence[Run]) -> Iterator[Picture]:
@@ -33,16 +33,14 @@ def runs_pictures(runs: Sequence[Run]) -> Iterator[Picture]:
         for place, run in enumerate(runs)
         if (both := _both(run.name, run.summary.overall, place)) is not None
     ]
-    single = runs[0]
     if len(runs) == 1:
-        points += [
-            both
-            for place, group in enumerate(single.groups("domain"), 1)
-            if len(single.groups("domain")) > 1 and (both := _both(words(group.name), group, place))
-        ]
+        single = runs[0]
+        domains = single.groups("domain")
+        groups = [("all tasks", single.summary.overall), *((each.name, each) for each in domains)]
         points = [
-            Both("all tasks", each.all_k, each.any_k, each.colour) if not place else each
-            for place, each in enumerate(points)
+            both
+            for place, (name, group) in enumerate(groups if len(domains) > 1 else groups[:1])
+            if (both := _both(name, group, place)) is not None
         ]
     k = max(run.summary.overall.dependable.k for run in runs)
     if points and k > 1:
@@ -50,8 +48,16 @@ def runs_pictures(runs: Sequence[Run]) -> Iterator[Picture]:
     curves = [
         Curve(
             run.name,
-            {each.k: each.pass_at.value for each in run.summary.overall.at_k if each.pass_at.value is not None},
-            {each.k: each.pass_hat.value for each in run.summary.overall.at_k if each.pass_hat.value is not None},
+            {
+                each.k: each.pass_at.value
+                for each in run.summary.overall.at_k
+                if each.pass_at.value is not None
+            },
+            {
+                each.k: each.pass_hat.value
+                for each in run.summary.overall.at_k
+                if each.pass_hat.value is not None
+            },
             place,
         )
         for place, run in enumerate(runs)
@@ -61,15 +67,18 @@ def runs_pictures(runs: Sequence[Run]) -> Iterator[Picture]:
         yield curves_plot("curves", curves)
     priced = list(_priced(runs))
     if priced and len(runs) > 1:
-        yield cost_plot("cost", priced)
+        currency = next((run.summary.cost.currency for run in runs), None) or "money"
+        yield cost_plot("cost", priced, currency=currency)
 
 
-def run_pictures(run: Run) -> Iterator[Picture]:
-    """Pictures of one run: tasks by attempts passed."""
+def run_pictures(run: Run, name: str = "passes") -> Iterator[Picture]:
+    """Pictures of one run: tasks by attempts passed, under this name."""
     k = run.summary.overall.dependable.k
-    counts = Counter(task.passed for task in run.summary.tasks if task.clean == k and not task.stopped)
+    counts = Counter(
+        task.passed for task in run.summary.tasks if task.clean == k and not task.stopped
+    )
     if counts and k > 1:
-        yield passes_plot("passes", counts, k=k)
+        yield passes_plot(name, counts, k=k)
 
 
 def comparison_pictures(found: Comparison, place: int) -> Iterator[Picture]:

@@ -37,11 +37,16 @@ def runs_table(runs: Sequence[Run], *, digits: int) -> Table:
             (
                 Cell(run.name, "" if final else "NOT FINAL"),
                 count(group.tasks),
-                count(group.clean, f"of {group.due:,}"),
+                count(group.clean, "" if group.clean == group.due else f"of {group.due:,}"),
                 *_rates(group, digits=digits),
             )
         )
-    return Table("runs", "Runs", (Column("run", number=False), *_heads(first.overall, first.level)), tuple(rows))
+    return Table(
+        "runs",
+        "Runs",
+        (Column("run", number=False), *_heads(first.overall, first.level)),
+        tuple(rows),
+    )
 
 
 def group_tables(run: Run, *, digits: int) -> Iterator[Table]:
@@ -49,9 +54,9 @@ def group_tables(run: Run, *, digits: int) -> Iterator[Table]:
     summary = run.summary
     for kind in KINDS:
         groups = run.groups(kind)
-        if len(groups) < 2 or len(groups) > _MOST:  # noqa: PLR2004 -- one group is all tasks
+        if len(groups) < 2 or len(groups) > _MOST:
             continue
-        rows = [_row(words(group.name), group, digits=digits) for group in groups]
+        rows = [_row(titled(group), group, digits=digits) for group in groups]
         rows.append(_row("all tasks", summary.overall, digits=digits))
         yield Table(
             kind,
@@ -66,26 +71,37 @@ def group_tables(run: Run, *, digits: int) -> Iterator[Table]:
 def heat_table(run: Run, *, digits: int) -> Table | None:
     """A run's domains by what can be said of each; None with a single one."""
     groups = run.groups("domain")
-    if len(groups) < 2:  # noqa: PLR2004 -- nothing to compare
+    if len(groups) < 2:
         return None
-    rows = []
-    for group in (*groups, run.summary.overall):
-        shares = [
-            group.any.share.value,
-            group.pass_1.value,
-            group.dependable.share.value,
-            group.retention.value,
-            group.failures.silent.share.value,
-        ]
-        rows.append((name(words(group.name) or "all tasks"), *heated(shares, digits)))
+    all_groups = (*groups, run.summary.overall)
+    columns = [
+        list(heated([measure(group) for group in all_groups], digits))
+        for measure in (
+            lambda group: group.any.share.value,
+            lambda group: group.pass_1.value,
+            lambda group: group.dependable.share.value,
+            lambda group: group.retention.value,
+            lambda group: group.failures.silent.share.value,
+        )
+    ]
+    rows = [
+        (name(titled(group)), *(column[place] for column in columns))
+        for place, group in enumerate(all_groups)
+    ]
     k = run.summary.overall.dependable.k
-    heads = (f"at least once in {k}", "pass@1", f"every time {k}/{k}", "retention", "silent failures")
+    heads = (
+        f"at least once in {k}",
+        "pass@1",
+        f"every time {k}/{k}",
+        "retention",
+        "silent failures",
+    )
     return Table(
         "heat",
         "Domains at a glance",
         (Column("domain", number=False), *map(Column, heads)),
         tuple(rows),
-        "Deeper is more. Retention: share of tasks passed every time / pass@1. Silent failures: of "
+        "Deeper is more, column by column. Retention: share of tasks passed every time / pass@1. Silent failures: of "
         "the failed attempts, those that ended cleanly, wrote, and saw no error last.",
         total=True,
         heat=True,
@@ -95,21 +111,33 @@ def heat_table(run: Run, *, digits: int) -> Table | None:
 def runs_heat_table(runs: Sequence[Run], *, digits: int) -> Table | None:
     """pass@1 of each run in each domain; None with a single run or domain."""
     domains = sorted({group.name for run in runs for group in run.groups("domain")})
-    if len(runs) < 2 or len(domains) < 2:  # noqa: PLR2004 -- nothing to compare
+    if len(runs) < 2 or len(domains) < 2:
         return None
-    rows = []
+    rates: list[float | None] = []
     for run in runs:
         found = {group.name: group.pass_1.value for group in run.groups("domain")}
-        rates = [found.get(domain) for domain in domains]
-        rows.append((name(run.name), *heated([*rates, run.summary.overall.pass_1.value], digits)))
+        rates += [*(found.get(domain) for domain in domains), run.summary.overall.pass_1.value]
+    cells = list(heated(rates, digits))
+    wide = len(domains) + 1
+    rows = [
+        (name(run.name), *cells[wide * place : wide * (place + 1)])
+        for place, run in enumerate(runs)
+    ]
     return Table(
         "runs-heat",
         "pass@1 by run and domain",
-        (Column("run", number=False), *(Column(words(domain)) for domain in (*domains, "all tasks"))),
+        (Column("run", number=False), *map(Column, (*domains, "all tasks"))),
         tuple(rows),
         "Deeper is more.",
         heat=True,
     )
+
+
+def titled(group: Group) -> str:
+    """What a group is called: a domain as it is named, a band of ours in words."""
+    if group.kind == "overall":
+        return "all tasks"
+    return words(group.name) if group.kind == "band" else group.name
 
 
 def _heads(group: Group, level: float) -> tuple[Column, ...]:
@@ -127,7 +155,9 @@ def _heads(group: Group, level: float) -> tuple[Column, ...]:
 def _row(title: str, group: Group, *, digits: int) -> tuple[Cell, ...]:
     return (
         Cell(title),
-        count(group.tasks, "" if group.covered == group.tasks else f"{group.covered} with a result"),
+        count(
+            group.tasks, "" if group.covered == group.tasks else f"{group.covered} with a result"
+        ),
         count(group.clean, "" if group.clean == group.due else f"of {group.due:,}"),
         *_rates(group, digits=digits),
     )
@@ -151,7 +181,9 @@ def observed(found: Observed, *, digits: int) -> Cell:
         defined = found.share_defined
         told = f"{found.undecided} undecided"
         if defined.value is not None:
-            told = f"{shown(defined.value, 'share', digits=digits)} of the {defined.n} decided; {told}"
+            told = (
+                f"{shown(defined.value, 'share', digits=digits)} of the {defined.n} decided; {told}"
+            )
         return Cell(f"{found.count}", told, float(found.count))
     parts = [share.text, f"({share.under})" if share.under else ""]
     return Cell(f"{found.count}", " ".join(filter(None, parts)), float(found.count))

@@ -71,8 +71,8 @@ const ATTEMPTS = DATA.runs.map((run, number) =>
 );
 
 const square = each => {
-  const words = `repetition ${each.repetition}${each.attempt ? `, try ${each.attempt}` : ""}: ${[each.words, each.signature, each.end].filter(Boolean).join(", ")}`;
-  const kind = `cell ${each.outcome}`;
+  const words = `repetition ${each.repetition}${each.attempt ? `, try ${each.attempt}` : ""}: ${[each.silent ? "silent failure" : each.words, each.signature, each.end].filter(Boolean).join(", ")}`;
+  const kind = `cell ${each.outcome}${each.silent ? " silent" : ""}`;
   return each.chunk === null ? el("span", { class: kind, title: words }, each.sign) : el("a", { class: kind, href: each.link, title: words, "aria-label": words }, each.sign);
 };
 // Squares are drawn as one scrolls to them: there may be a hundred thousand.

@@ -6,20 +6,24 @@ import json
 from collections.abc import Iterator, Sequence
 
 from outcomebox.eval.compare.model import Comparison
-from outcomebox.eval.report.behind import behind_tables
-from outcomebox.eval.report.compared import comparison_tables
+from outcomebox.eval.report.contents import Part
 from outcomebox.eval.report.html import Headline, banner, headlines, plots, table
-from outcomebox.eval.report.money import cost_table, spending_tables
 from outcomebox.eval.report.numbers import interval, shown
-from outcomebox.eval.report.pictures import comparison_pictures, run_pictures, runs_pictures
-from outcomebox.eval.report.rates import group_tables, heat_table, runs_heat_table, runs_table
 from outcomebox.eval.report.run import Run
 from outcomebox.eval.report.taskrows import tasks_table
 from outcomebox.reward.pages.parts import text
 
+_NARROW = 4
+"""Columns up to which tables stand side by side."""
+
 
 def sections(
-    title: str, runs: Sequence[Run], comparisons: Sequence[Comparison], *, digits: int
+    title: str,
+    runs: Sequence[Run],
+    comparisons: Sequence[Comparison],
+    parts: Sequence[Part],
+    *,
+    digits: int,
 ) -> Iterator[str]:
     """The page's body, part by part.
 
@@ -27,6 +31,7 @@ def sections(
         title: Its heading.
         runs: The runs; at least one.
         comparisons: What is compared.
+        parts: Tables and pictures under their headings.
         digits: Decimals of shares.
     """
     yield '<a class="skip" href="#main">To the figures</a>\n<header>'
@@ -36,22 +41,15 @@ def sections(
         yield from _state(run, named=len(runs) > 1)
     yield _contents(runs, comparisons)
     yield '</header>\n<main id="main">'
-    if len(runs) > 1:
-        yield table(runs_table(runs, digits=digits), "runs", 2)
-        found = runs_heat_table(runs, digits=digits)
-        if found is not None:
-            yield table(found, "runs-heat")
-    else:
+    if len(runs) == 1:
         yield headlines(headline_figures(runs[0], digits=digits))
-    cost = cost_table(runs, digits=digits)
-    together = [*runs_pictures(runs), *(run_pictures(runs[0]) if len(runs) == 1 else ())]
-    yield plots(together)
-    if cost is not None:
-        yield table(cost, "cost", 2)
-    for place, found in enumerate(comparisons):
-        yield from _comparison(found, place, digits)
-    for place, run in enumerate(runs):
-        yield from _run(run, place, alone=len(runs) == 1, digits=digits)
+    for part in parts:
+        if part.kind == "together":
+            yield from _together(part)
+        elif part.kind == "comparison":
+            yield from _comparison(comparisons[part.place], part)
+        else:
+            yield from _run(runs[part.place], part, alone=len(runs) == 1, digits=digits)
     yield "</main>"
     yield _method(runs)
     yield '<dialog id="attempt"><div id="attempt-head"></div><div id="attempt-body"></div></dialog>'
@@ -126,13 +124,21 @@ def headline_figures(run: Run, *, digits: int) -> Iterator[Headline]:
     yield Headline(
         shown(rerun.value, "number"),
         f"tasks at {summary.k}/{summary.k} in a rerun",
-        [f"{interval(rerun.low, rerun.high, 'count')} ({level}), expected" if rerun.low is not None else "expected"],
+        [
+            f"{interval(rerun.low, rerun.high, 'count')} ({level}), expected"
+            if rerun.low is not None
+            else "expected"
+        ],
     )
     silent = group.failures.silent
     yield Headline(
         shown(silent.share.value, "share", digits=digits),
         "silent failures",
-        [f"{silent.count:,} of {silent.share.n:,} failed attempts" if silent.share.n else "not told by the source"],
+        [
+            f"{silent.count:,} of {silent.share.n:,} failed attempts"
+            if silent.share.n
+            else "not told by the source"
+        ],
     )
     if summary.cost.basis is not None:
         cost = group.cost
@@ -174,38 +180,48 @@ def _contents(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> str:
         for place, found in enumerate(comparisons)
     ]
     links.append(("method", "Method"))
-    return "<nav>" + "".join(f'<a href="#{place}">{text(words)}</a>' for place, words in links) + "</nav>"
+    return (
+        "<nav>"
+        + "".join(f'<a href="#{place}">{text(words)}</a>' for place, words in links)
+        + "</nav>"
+    )
 
 
-def _comparison(found: Comparison, place: int, digits: int) -> Iterator[str]:
-    yield f'<h2 id="comparison-{place}">{text(found.new.name)} against {text(found.base.name)}</h2>'
+def _together(part: Part) -> Iterator[str]:
+    tables = {each.name: table(each, each.name, 2) for each in part.tables}
+    cost = tables.pop("cost", "")
+    yield from tables.values()
+    yield plots(part.pictures)
+    yield cost
+
+
+def _comparison(found: Comparison, part: Part) -> Iterator[str]:
+    yield f'<h2 id="{part.name}">{text(part.title)}</h2>'
     kind = "open" if not found.final else "done" if found.pass_1.finding == "better" else "note"
     yield banner(["Verdict", found.verdict], kind)
     for note in found.notes:
         yield f'<p class="dim">{text(note)}</p>'
-    yield plots(comparison_pictures(found, place))
-    for each in comparison_tables(found, digits=digits):
-        yield table(each, f"comparison-{place}-{each.name}")
+    yield plots(part.pictures)
+    for each in part.tables:
+        yield table(each, f"{part.name}-{each.name}")
 
 
-def _run(run: Run, place: int, *, alone: bool, digits: int) -> Iterator[str]:
-    yield f'<h2 id="run-{place}">{"Tables" if alone else text(run.name)}</h2>'
+def _run(run: Run, part: Part, *, alone: bool, digits: int) -> Iterator[str]:
+    yield f'<h2 id="{part.name}">{text(part.title)}</h2>'
     if not alone:
         yield headlines(headline_figures(run, digits=digits))
-        yield plots(run_pictures(run))
-    heat = heat_table(run, digits=digits)
-    if heat is not None:
-        yield table(heat, f"heat-{place}")
-    for each in (
-        *group_tables(run, digits=digits),
-        *behind_tables(run, digits=digits),
-        *spending_tables(run),
-    ):
-        yield table(each, f"{each.name}-{place}")
-    yield f'<h2 id="tasks-of-{place}">Tasks{"" if alone else f" of {text(run.name)}"}</h2>'
-    yield '<p class="dim">The rate of a task has its own Jeffreys interval. A square is an attempt: '
-    yield "open it to read the transcript.</p>"
-    yield tasks_table(run, place, digits=digits)
+    yield plots(part.pictures)
+    wide = [each for each in part.tables if len(each.columns) > _NARROW]
+    narrow = [each for each in part.tables if len(each.columns) <= _NARROW]
+    yield from (table(each, f"{each.name}-{part.place}") for each in wide)
+    drawn = "".join(table(each, f"{each.name}-{part.place}") for each in narrow)
+    yield f'<div class="side">{drawn}</div>'
+    yield f'<h2 id="tasks-of-{part.place}">Tasks{"" if alone else f" of {text(run.name)}"}</h2>'
+    yield (
+        '<p class="dim">The interval of a rate is that of this one task. A square is an attempt; '
+        "open it to read its transcript. Deeper red: a silent failure.</p>"
+    )
+    yield tasks_table(run, part.place, digits=digits)
 
 
 def _method(runs: Sequence[Run]) -> str:

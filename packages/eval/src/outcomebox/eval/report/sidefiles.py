@@ -15,7 +15,7 @@ from pathlib import Path
 
 from outcomebox.sandbox.errors import InputError
 
-_PART = 512 * 1024
+_PART = 1024 * 1024
 
 Place = tuple[str, int]
 """A file, and the number of a line in it, from 1."""
@@ -61,13 +61,9 @@ class SideFiles:
     def _flush(self) -> None:
         if not self._rows:
             return
-        with (self.folder / f"{self.count:05d}.js").open("wb") as file:
-            file.write(b"outcomebox(%d,[" % self.count)
-            for row in self._rows:
-                file.write(b"String.raw`")
-                file.write(escaped(row))
-                file.write(b"`,")
-            file.write(b"])\n")
+        texts = b"`,String.raw`".join(map(escaped, self._rows))
+        made = b"outcomebox(%d,[String.raw`%b`])\n" % (self.count, texts)
+        (self.folder / f"{self.count:05d}.js").write_bytes(made)
         self.count += 1
         self._rows, self._size = [], 0
 
@@ -125,4 +121,3 @@ def _opened(path: str, stack: ExitStack) -> tuple[mmap.mmap, Sequence[int]]:
     if starts[-1] < len(text):
         starts.append(len(text))
     return text, starts
-

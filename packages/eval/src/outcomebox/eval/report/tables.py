@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from outcomebox.eval.metrics.estimate import Estimate
 from outcomebox.eval.report.numbers import NONE, Unit, interval, shown
+
+_SPAN = 0.25
+"""The least difference of shares that takes all depths of a heat map."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +128,17 @@ def about(found: Estimate, level: float) -> str:
     return f"{100 * level:g} % interval {whose}; {found.method}"
 
 
-def heated(values: list[float | None], digits: int) -> Iterator[Cell]:
-    """Cells of shares whose colour is their own size."""
-    for value in values:
-        yield Cell(shown(value, "share", digits=digits), "", value, heat=value)
+def heated(values: Sequence[float | None], digits: int) -> Iterator[Cell]:
+    """Cells of shares, the deeper the greater among them; those that are close look close.
 
+    Args:
+        values: Shares that are compared with each other.
+        digits: Decimals.
+    """
+    known = [value for value in values if value is not None]
+    low, high = min(known, default=0.0), max(known, default=1.0)
+    room = max(0.0, _SPAN - (high - low)) / 2
+    low, high = low - room, high + room
+    for value in values:
+        heat = None if value is None else (value - low) / (high - low)
+        yield Cell(shown(value, "share", digits=digits), "", value, heat=heat)

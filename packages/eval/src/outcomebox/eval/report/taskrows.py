@@ -8,7 +8,7 @@ from typing import Any
 
 from outcomebox.eval.metrics.columns import looked_at
 from outcomebox.eval.metrics.model import TaskLine
-from outcomebox.eval.report.html import value
+from outcomebox.eval.report.html import named, value
 from outcomebox.eval.report.numbers import NONE, interval, money, share
 from outcomebox.eval.report.run import Run, words
 from outcomebox.eval.results import OUTCOMES
@@ -55,14 +55,14 @@ def tasks_table(run: Run, number: int, *, digits: int) -> str:
     )
     rows = "".join(_row(task, number, at, priced, digits) for at, task in enumerate(tasks))
     return (
-        f"{_filter(place, tasks)}<div class=\"wide\"><table class=\"tasks\" id=\"{place}\">"
+        f'{_filter(place, tasks)}<div class="wide"><table class="tasks" id="{place}">'
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>"
     )
 
 
 def _row(task: TaskLine, run: int, at: int, priced: bool, digits: int) -> str:
     rate = NONE if task.rate is None else share(task.rate, digits)
-    ends = interval(task.low, task.high, "share", digits=0)
+    ends = interval(task.low, task.high, "share", digits=digits)
     lacking = [
         f"{count} {what}"
         for count, what in ((task.errors, "broken"), (task.missing, "missing"))
@@ -82,7 +82,7 @@ def _row(task: TaskLine, run: int, at: int, priced: bool, digits: int) -> str:
     }
     told = "".join(f' data-{name}="{text(mark)}"' for name, mark in marks.items() if mark)
     return (
-        f'<tr{told}><th scope="row">{text(task.uid)}</th><td class="extra">{text(task.domain)}</td>'
+        f'<tr{told}><th scope="row">{named(task.uid)}</th><td class="extra">{text(task.domain)}</td>'
         f'<td class="number"{value(task.passed)}>{task.passed}/{task.clean}{under}</td>'
         f'<td class="number"{value(-1 if task.rate is None else task.rate)}>{rate}'
         f"<small>{text(ends)}</small></td>"
@@ -103,7 +103,7 @@ def _filter(place: str, tasks: Sequence[TaskLine]) -> str:
     }
     fields = ['<input type="search" placeholder="search tasks" aria-label="search tasks">']
     for name, values in lists.items():
-        if len(values) < 2:  # noqa: PLR2004 -- nothing to choose
+        if len(values) < 2:
             continue
         options = "".join(
             f'<option value="{text(each)}">{text(each)}</option>'
@@ -134,7 +134,14 @@ def page_data(
     told = []
     for run, places in zip(runs, held, strict=True):
         rows = looked_at(run.results.attempts).select(
-            "uid", "repetition", "try", "outcome", "finish_reason", "error_phase", "signature", "silent"
+            "uid",
+            "repetition",
+            "try",
+            "outcome",
+            "finish_reason",
+            "error_phase",
+            "signature",
+            "silent",
         )
         tasks: dict[str, list[list[Any]]] = {task.uid: [] for task in run.summary.tasks}
         for uid, of_task in groupby(rows.iter_rows(), key=lambda row: row[0]):

@@ -26,13 +26,14 @@ const keyed = key => (isPlain(key) ? Object.entries(key).map(([name, each]) => `
 function drawReason(reason) {
   if (!isPlain(reason)) return el("li", {}, told(reason));
   const where = [reason.table, keyed(reason.key), reason.column].filter(Boolean).join(" · ");
-  const compared = reason.expected !== null && reason.expected !== undefined || reason.found !== null && reason.found !== undefined || reason.column;
+  // A column may hold NULL, or be to hold it; elsewhere null says that there is nothing.
+  const compared = ["expected", "found"].filter(side => reason.column || (reason[side] !== null && reason[side] !== undefined));
   const shown = each => (isPlain(each) && Object.keys(each).length ? pairs(Object.entries(each)) : value(each));
   return el(
     "li",
     {},
     el("p", {}, el("b", {}, told(reason.kind ?? "").replaceAll("_", " ")), where ? el("code", {}, ` ${where}`) : ""),
-    compared ? pairs([["expected", shown(reason.expected)], ["found", shown(reason.found)]]) : "",
+    compared.length ? pairs(compared.map(side => [side, shown(reason[side])])) : "",
     el("p", { class: "dim" }, told(reason.message ?? "")),
   );
 }

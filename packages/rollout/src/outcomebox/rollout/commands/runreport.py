@@ -40,12 +40,13 @@ def report_json(done: Done) -> dict[str, Any]:
     }
 
 
-def print_report(done: Done, console: Console) -> None:
+def print_report(done: Done, console: Console, *, shares: bool = True) -> None:
     """The end of a run for a person: outcomes, what broke and where, and what to do next.
 
     Args:
         done: The run.
         console: Where to.
+        shares: Whether the shares of outcomes are shown, and not their numbers alone.
     """
     report = done.report
     progress = report.progress
@@ -55,7 +56,7 @@ def print_report(done: Done, console: Console) -> None:
 
     head = f"{done.label}: {progress.total} attempts at {done.tasks} tasks"
     say(head + (f", {progress.resumed} of them made earlier" if progress.resumed else ""))
-    console.print(_outcomes(done))
+    console.print(_outcomes(done, shares=shares))
     for line in _notes(done):
         say(line)
     if progress.phases:
@@ -85,19 +86,21 @@ def print_report(done: Done, console: Console) -> None:
         say(f"Next: outcomebox-rollout show {done.settings.run.folder}")
 
 
-def _outcomes(done: Done) -> Table:
+def _outcomes(done: Done, *, shares: bool) -> Table:
     progress = done.report.progress
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
     table.add_column("outcome")
     table.add_column("attempts", justify="right")
-    table.add_column("share", justify="right")
+    if shares:
+        table.add_column("share", justify="right")
     clean = progress.outcomes["passed"] + progress.outcomes["failed"]
     for name in ("passed", "failed"):
         number = progress.outcomes[name]
-        table.add_row(name, f"{number}", f"{number / clean:.1%}" if clean else "-")
+        share = f"{number / clean:.1%}" if clean else "-"
+        table.add_row(name, f"{number}", *([share] if shares else []))
     rest = progress.total - clean
     if rest:
-        table.add_row("no verdict", f"{rest}", "counts nowhere")
+        table.add_row("no verdict", f"{rest}", *(["counts nowhere"] if shares else []))
     return table
 
 

@@ -66,6 +66,7 @@ class RunSettings:
         attempts: Attempts at each task.
         repetitions: Only these of them; None for all.
         how: What does not.
+        command: What makes it, for who is told how to go on.
     """
 
     run: RunFolder
@@ -73,6 +74,7 @@ class RunSettings:
     attempts: int = 1
     repetitions: tuple[int, ...] | None = None
     how: How = field(default_factory=How)
+    command: str = "outcomebox-rollout run"
 
     def to_json(self) -> dict[str, Any]:
         """As ``run.json`` has it."""
@@ -120,7 +122,7 @@ class RunSettings:
 
     def resume_command(self) -> str:
         """What goes on with this run."""
-        return f"outcomebox-rollout run --resume --out {shlex.quote(str(self.run.folder))}"
+        return f"{self.command} --resume --out {shlex.quote(str(self.run.folder))}"
 
 
 def pairs(flag: str, given: Sequence[str] | None) -> dict[str, str] | None:

@@ -7,7 +7,7 @@ reading (`shape`, `sealed`, `tables`, `indexes`) give the same facts, or leave t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -161,6 +161,10 @@ def _count(value: Any, name: str, where: str) -> int:
     return value
 
 
-def joined(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """Tables of facts as one."""
-    return pl.concat([pl.DataFrame(schema=FACTS), *frames])
+def joined(parts: Sequence[Part]) -> pl.DataFrame:
+    """The facts of all parts as one table, with the number of each row's part as `part`."""
+    empty = pl.DataFrame(schema={**FACTS, "part": pl.Int32()})
+    numbered = (
+        part.facts.with_columns(part=pl.lit(number, pl.Int32)) for number, part in enumerate(parts)
+    )
+    return pl.concat([empty, *numbered])

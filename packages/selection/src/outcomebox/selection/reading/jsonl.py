@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import polars as pl
 
-from outcomebox.selection.reading.facts import FACTS, Rows, add_row
+from outcomebox.selection.reading.facts import Rows, add_row
 from outcomebox.selection.reading.fields import OURS, Fields
 from outcomebox.selection.reading.lines import Chunk, Chunks
 from outcomebox.selection.reading.shape import Shape, shape_of
@@ -19,6 +21,7 @@ _SHORT = 2_000
 # Fewer lines than this are not worth a vector.
 _MANY = 200
 _SHAPES = 8
+_THREADS = 2
 
 
 class JsonRows:
@@ -45,32 +48,44 @@ class JsonRows:
         Raises:
             InputError: naming file, line and field of a row that breaks the contract.
         """
-        with Chunks(self.path) as chunks:
-            for chunk in chunks:
-                yield from self._chunk(chunk)
+        with Chunks(self.path) as chunks, ThreadPoolExecutor(_THREADS) as pool:
+            # Polars and the checksums let other threads run, so that two pieces take one's time.
+            waiting: deque[Future[list[pl.DataFrame]]] = deque()
+            try:
+                for chunk in chunks:
+                    # The first piece is read alone: it shows the shapes.
+                    waiting.append(pool.submit(self._chunk, chunk))
+                    if len(waiting) > _THREADS or chunk.line == 1:
+                        yield from waiting.popleft().result()
+                while waiting:
+                    yield from waiting.popleft().result()
+            finally:
+                for future in waiting:
+                    future.cancel()
             self.sha256 = chunks.sha256
 
-    def _chunk(self, chunk: Chunk) -> Iterator[pl.DataFrame]:
+    def _chunk(self, chunk: Chunk) -> list[pl.DataFrame]:
         lines = chunk.data.count(b"\n")
         if lines >= _MANY and len(chunk.data) < _SHORT * lines:
-            yield from self._alike(chunk, lines)
-        else:
-            yield self._one_by_one(chunk.lines())
+            return list(self._alike(chunk, lines))
+        return [self._one_by_one(chunk.lines())]
 
     def _alike(self, chunk: Chunk, count: int) -> Iterator[pl.DataFrame]:
         """The rows of a piece, those of one shape after those of another, and the rest."""
+        cut = chunk.data.rfind(b"\n") + 1
+        yield from self._whole_lines(Chunk(chunk.path, chunk.line, chunk.data[:cut]), count)
+        if cut < len(chunk.data):
+            yield self._one_by_one(iter([(chunk.line + count, chunk.data[cut:])]))
+
+    def _whole_lines(self, chunk: Chunk, count: int) -> Iterator[pl.DataFrame]:
         data, numbers = chunk.data, pl.int_range(chunk.line, chunk.line + count, eager=True)
-        if not data.endswith(b"\n"):
-            cut = data.rfind(b"\n") + 1
-            yield self._one_by_one(iter([(chunk.line + count, data[cut:])]))
-            data = data[:cut]
         # Lines are cut at LF alone: a CR at the end of one is seen when it is put together again.
         try:
             lines = pl.read_lines(io.BytesIO(data)).to_series()
         except pl.exceptions.PolarsError:
             lines = pl.Series(dtype=pl.String)
         if lines.len() != count:
-            yield self._one_by_one(Chunk(chunk.path, chunk.line, data).lines())
+            yield self._one_by_one(chunk.lines())
             return
         for shape in self._known(data):
             read = shape.read(data, lines)
@@ -112,5 +127,3 @@ class JsonRows:
                 add_row(row, self._fields, where, number, rows)
         return rows.frame()
 
-
-__all__ = ["FACTS", "JsonRows"]

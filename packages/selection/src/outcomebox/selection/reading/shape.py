@@ -13,7 +13,6 @@ import io
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -22,8 +21,6 @@ from outcomebox.selection.errors import InputError
 from outcomebox.selection.reading.facts import (
     COUNT_LIMIT,
     FACTS,
-    OUTCOME,
-    OUTCOMES,
     Rows,
     add_row,
 )
@@ -32,7 +29,6 @@ from outcomebox.selection.rowfile import CHECKSUM
 
 _TEXTS = ("uid", "outcome", "domain", "family", "hash", "content")
 _NUMBERS = ("repetition", "try")
-_COUNT = "[0-9]{1,10}"
 _STYLES: tuple[dict[str, Any], ...] = (
     {"separators": (",", ":"), "ensure_ascii": False},
     {"separators": (", ", ": "), "ensure_ascii": False},
@@ -86,17 +82,15 @@ class Shape:
             The facts of those that have it, as in `FACTS` with the position of the line from 0 for
             its number, and for every line whether it has it. None if polars cannot cut the lines.
         """
-        columns = {hole.column: f"column_{hole.column}" for hole in self.holes}
-        kinds: dict[str, Any] = {f"column_{n}": pl.String for n in range(self.pieces)}
-        kinds |= {columns[hole.column]: pl.Categorical() for hole in self.holes if hole.field in _TEXTS}
+        columns = sorted(f"column_{hole.column}" for hole in self.holes)
         try:
             cut = pl.read_csv(
                 io.BytesIO(data),
                 has_header=False,
                 separator='"',
                 quote_char=None,
-                schema=kinds,
-                columns=sorted(columns),
+                schema={f"column_{n}": pl.String for n in range(self.pieces)},
+                columns=columns,
                 truncate_ragged_lines=True,
             )
         except pl.exceptions.PolarsError:
@@ -104,19 +98,23 @@ class Shape:
         if cut.height != lines.len():
             return None
         facts = cut.select(self._fact(hole).alias(hole.field) for hole in self.holes)
-        odd = [self._odd(facts[field]) for field in _TEXTS if field in facts.columns]
         again: list[Any] = [pl.lit(self.between[0])]
         for hole, text in zip(self.holes, self.between[1:], strict=True):
             again += [pl.col(hole.field), pl.lit(text)]
-        same = pl.concat_str(again) == lines
-        fits = facts.lazy().select(reduce(lambda a, b: a & ~b, odd, same).fill_null(False)).collect()
-        mask = fits.to_series()
+        fits = facts.select((pl.concat_str(again) == lines).fill_null(False)).to_series()
+        facts = facts.with_columns(
+            pl.col(name).cast(FACTS[name], strict=False) for name in _TEXTS if name in facts.columns
+        )
+        for name in _TEXTS:
+            if name in facts.columns and name != "outcome":
+                odd = _odd(facts[name])
+                fits = fits & ~facts[name].is_in(odd.implode()) if odd.len() else fits
+        fits &= facts["outcome"].is_not_null()
         whole = facts.with_columns(
             *(pl.lit(value, FACTS[name]).alias(name) for name, value in self.constants.items()),
             line=pl.int_range(pl.len(), dtype=pl.Int64),
-        )
-        found = whole if mask.all() else whole.filter(mask)
-        return found.select(pl.col(name).cast(kind) for name, kind in FACTS.items()), mask
+        ).select(*FACTS)
+        return whole if fits.all() else whole.filter(fits), fits
 
     def _fact(self, hole: Hole) -> pl.Expr:
         column = pl.col(f"column_{hole.column}")
@@ -124,17 +122,14 @@ class Shape:
             return column
         digits = column.str.strip_prefix(hole.before).str.strip_suffix(hole.after)
         # A number that is written otherwise than it would be again does not fit.
-        return digits.cast(pl.Int64, strict=False)
+        number = digits.cast(pl.Int64, strict=False)
+        return pl.when(number.is_between(0, COUNT_LIMIT - 1)).then(number)
 
-    @staticmethod
-    def _odd(texts: pl.Series) -> pl.Expr:
-        """Texts that mean something else than they look like, or are no fact of their kind."""
-        each = texts.unique().drop_nulls()
-        if texts.name == "outcome":
-            odd = each.filter(~each.cast(pl.String).is_in(OUTCOMES))
-        else:
-            odd = each.filter(each.cast(pl.String).str.contains(r"[\x00-\x1f\\]"))
-        return pl.col(texts.name).is_in(odd.implode()) if odd.len() else pl.lit(False)
+
+def _odd(texts: pl.Series) -> pl.Series:
+    """Texts that are not what they look like: JSON's escapes and what it does not allow."""
+    each = texts.unique().drop_nulls()
+    return each.filter(each.cast(pl.String).str.contains(r"[\x00-\x1f\\]"))
 
 
 def shape_of(line: bytes, fields: Fields) -> Shape | None:
@@ -147,8 +142,6 @@ def shape_of(line: bytes, fields: Fields) -> Shape | None:
     Returns:
         The shape; None where rows like it have to be read one by one.
     """
-    if fields.foreign and not line:
-        return None
     try:
         text = line.decode().rstrip("\n")
         row = json.loads(text)
@@ -206,5 +199,3 @@ def _cut(holed: str, known: Mapping[str, Any]) -> Shape | None:
     pieces = quotes + between[-1].count('"') + 1
     return Shape(pieces, tuple(between), tuple(holes), constants)
 
-
-__all__ = ["COUNT_LIMIT", "OUTCOME", "Hole", "Shape", "shape_of"]

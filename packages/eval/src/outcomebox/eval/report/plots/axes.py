@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from outcomebox.eval.report.plots.svg import line, upright, words
 
 Show = Callable[[float], str]
+Ranged = tuple[float, float | None, float | None]
+"""A value with the ends of its interval."""
+Rule = tuple[float, float, float, float]
 _CHARACTER = 6.3
 """Width of a character of the pictures' text, about."""
 
@@ -109,7 +112,7 @@ class Plane:
     y: Axis
     width: float = 430.0
     height: float = 330.0
-    left: float = 56.0
+    left: float = 64.0
     right: float = 16.0
     top: float = 14.0
     bottom: float = 46.0
@@ -136,16 +139,29 @@ class Plane:
             yield line(x, bottom, x, bottom + 4, "axis")
             yield words(x, bottom + 17, self.x.show(tick), kind="dim", anchor="middle")
         yield line(self.left, bottom, end, bottom, "axis")
-        yield words((self.left + end) / 2, self.height - 8, self.x.title, kind="dim", anchor="middle")
+        yield words(
+            (self.left + end) / 2, self.height - 8, self.x.title, kind="dim", anchor="middle"
+        )
         yield upright(13, (self.top + bottom) / 2, self.y.title)
+
+    def ranges(self, x: Ranged, y: Ranged) -> Iterator[Rule]:
+        """The intervals of a point, as a level and an upright line."""
+        if x[1] is not None and x[2] is not None:
+            yield *self.at(x[1], y[0]), *self.at(x[2], y[0])
+        if y[1] is not None and y[2] is not None:
+            yield *self.at(x[0], y[1]), *self.at(x[0], y[2])
 
     def take(self, x: float, y: float, radius: float = 5.0) -> None:
         """Keep labels off a point, in the picture's own units."""
         self._taken.append((x - radius, y - radius, x + radius, y + radius))
 
+    def take_line(self, x1: float, y1: float, x2: float, y2: float) -> None:
+        """Keep labels off a line that is level or upright."""
+        self._taken.append((min(x1, x2) - 2, min(y1, y2) - 2, max(x1, x2) + 2, max(y1, y2) + 2))
+
     def label(self, x: float, y: float, value: str, kind: str = "label") -> str:
         """A name beside a point, where it hides as little as can be; cut where it is long."""
-        shown = value if len(value) <= 28 else value[:27] + "…"  # noqa: PLR2004 -- a third of it
+        shown = value if len(value) <= 28 else value[:27] + "…"
         width = _CHARACTER * len(shown)
         places = (
             (x + 8, y + 4, "start"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from outcomebox.eval.report.plots.axes import Axis, Plane, around, nice_log, percent
+from outcomebox.eval.report.plots.axes import Axis, Plane, Ranged, around, nice_log, percent
 from outcomebox.eval.report.plots.svg import Picture, circle, group, line, polyline, series
 
 _ROOM = 1.35
@@ -17,60 +17,62 @@ class Priced:
 
     Attributes:
         name: Its name.
-        cost: Dollars a success: value, low, high; more than 0.
-        rate: pass@1: value, low, high.
+        cost: What a success costs; more than 0.
+        rate: pass@1.
         frontier: Whether no run is both no dearer and at least as good.
         colour: Its place among the colours.
     """
 
     name: str
-    cost: tuple[float, float | None, float | None]
-    rate: tuple[float, float | None, float | None]
+    cost: Ranged
+    rate: Ranged
     frontier: bool
     colour: int
 
 
-def cost_plot(name: str, runs: Sequence[Priced]) -> Picture:
+def cost_plot(name: str, runs: Sequence[Priced], *, currency: str) -> Picture:
     """A point a run; up and left is better. The frontier is joined.
 
     Args:
         name: The picture's name.
         runs: What is drawn; at least one.
+        currency: Of the costs.
     """
     ends = [end for each in runs for end in each.cost if end is not None and end > 0]
     low, high = min(ends) / _ROOM, max(ends) * _ROOM
     rates = [end for each in runs for end in each.rate if end is not None]
     bottom, top = around(rates, whole=False)
     plane = Plane(
-        Axis("cost a success in $, ratios", low, high, nice_log(low, high), "{:g}".format, log=True),
+        Axis(
+            f"cost a success in {currency}, ratios",
+            low,
+            high,
+            nice_log(low, high),
+            "{:g}".format,
+            log=True,
+        ),
         percent("pass@1", low=bottom, high=top),
     )
     body = list(plane.frame())
-    best = sorted(
-        ((each.cost[0], each.rate[0]) for each in runs if each.frontier),
-    )
+    best = sorted((each.cost[0], each.rate[0]) for each in runs if each.frontier)
     steps: list[tuple[float, float]] = []
+    before = 0.0
     for cost, rate in best:
         if steps:
-            steps.append(plane.at(cost, _rate_before(best, cost)))
+            steps.append(plane.at(cost, before))
         steps.append(plane.at(cost, rate))
+        before = rate
     if len(best) > 1:
         body.append(polyline(steps, "rule line dashed"))
     for each in runs:
         plane.take(*plane.at(each.cost[0], each.rate[0]))
+        for rule in plane.ranges(each.cost, each.rate):
+            plane.take_line(*rule)
     for each in runs:
         x, y = plane.at(each.cost[0], each.rate[0])
-        parts = []
-        if each.cost[1] and each.cost[2]:
-            parts.append(
-                line(plane.at(each.cost[1], each.rate[0])[0], y, plane.at(each.cost[2], each.rate[0])[0], y, "range")
-            )
-        if each.rate[1] is not None and each.rate[2] is not None:
-            parts.append(
-                line(x, plane.at(each.cost[0], each.rate[1])[1], x, plane.at(each.cost[0], each.rate[2])[1], "range")
-            )
-        told = f"{each.name}: {_words(each)}"
-        parts.append(circle(x, y, 5, "mark" if each.frontier else "hollow", told))
+        parts = [line(*rule, "range") for rule in plane.ranges(each.cost, each.rate)]
+        kind = "mark" if each.frontier else "hollow"
+        parts.append(circle(x, y, 5, kind, f"{each.name}: {_words(each)}"))
         parts.append(plane.label(x, y, each.name))
         body.append(group(series(each.colour), parts))
     told = "; ".join(f"{each.name} {_words(each)}" for each in runs)
@@ -78,10 +80,6 @@ def cost_plot(name: str, runs: Sequence[Priced]) -> Picture:
     return Picture(name, title, f"{title}. {told}.", plane.width, plane.height, tuple(body))
 
 
-def _rate_before(best: Sequence[tuple[float, float]], cost: float) -> float:
-    return max(rate for other, rate in best if other < cost)
-
-
 def _words(each: Priced) -> str:
     frontier = ", on the frontier" if each.frontier else ""
-    return f"${each.cost[0]:.3f} a success, pass@1 {each.rate[0]:.1%}{frontier}"
+    return f"{each.cost[0]:.3g} a success, pass@1 {each.rate[0]:.1%}{frontier}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from outcomebox.eval.report.plots.axes import Plane, around, percent
+from outcomebox.eval.report.plots.axes import Plane, Ranged, around, percent
 from outcomebox.eval.report.plots.svg import Picture, circle, group, line, series
 
 
@@ -15,14 +15,14 @@ class Both:
 
     Attributes:
         name: Its name.
-        all_k: Share of tasks that passed every attempt: value, low, high.
-        any_k: Share of tasks that passed at least once: value, low, high.
+        all_k: Share of tasks that passed every attempt.
+        any_k: Share of tasks that passed at least once.
         colour: Its place among the colours.
     """
 
     name: str
-    all_k: tuple[float, float | None, float | None]
-    any_k: tuple[float, float | None, float | None]
+    all_k: Ranged
+    any_k: Ranged
     colour: int
 
 
@@ -47,14 +47,11 @@ def coverage_plot(name: str, points: Sequence[Both], *, k: int) -> Picture:
     for each in points:
         plane.take(*plane.at(each.all_k[0], each.any_k[0]))
     for each in points:
+        for rule in plane.ranges(each.all_k, each.any_k):
+            plane.take_line(*rule)
+    for each in points:
         x, y = plane.at(each.all_k[0], each.any_k[0])
-        parts = []
-        if each.all_k[1] is not None and each.all_k[2] is not None:
-            left, right = (plane.at(end, each.any_k[0])[0] for end in each.all_k[1:] if end is not None)
-            parts.append(line(left, y, right, y, "range"))
-        if each.any_k[1] is not None and each.any_k[2] is not None:
-            bottom, top = (plane.at(each.all_k[0], end)[1] for end in each.any_k[1:] if end is not None)
-            parts.append(line(x, bottom, x, top, "range"))
+        parts = [line(*rule, "range") for rule in plane.ranges(each.all_k, each.any_k)]
         parts.append(circle(x, y, 5, "mark", f"{each.name}: {_words(each)}"))
         parts.append(plane.label(x, y, each.name))
         body.append(group(series(each.colour), parts))

@@ -37,7 +37,11 @@ def curves_plot(name: str, curves: Sequence[Curve]) -> Picture:
         curves: One a run; each begins at k = 1 in its pass@1.
     """
     most = max((k for each in curves for k in (*each.at, *each.hat)), default=1)
-    ticks = list(range(1, most + 1)) if most <= _MANY else [1, *range(5, most + 1, 5 if most <= 40 else 20)]
+    ticks = (
+        list(range(1, most + 1))
+        if most <= _MANY
+        else [1, *range(5, most + 1, 5 if most <= 40 else 20)]
+    )
     plane = Plane(
         Axis("k, attempts a task", 1, max(most, 2), ticks, "{:g}".format),
         percent("share of tasks, unbiased mean"),
@@ -46,11 +50,19 @@ def curves_plot(name: str, curves: Sequence[Curve]) -> Picture:
     body = list(plane.frame())
     for each in curves:
         parts = []
-        for values, kind, what in ((each.at, "line", "pass@k"), (each.hat, "line dashed", "pass^k")):
+        for values, kind, what in (
+            (each.at, "line", "pass@k"),
+            (each.hat, "line dashed", "pass^k"),
+        ):
             points = [plane.at(k, values[k]) for k in sorted(values)]
             parts.append(polyline(points, kind))
             parts += [
-                circle(*plane.at(k, values[k]), 2.5, "mark", f"{each.name}, {what} at k = {k}: {values[k]:.1%}")
+                circle(
+                    *plane.at(k, values[k]),
+                    2.5,
+                    "mark",
+                    f"{each.name}, {what} at k = {k}: {values[k]:.1%}",
+                )
                 for k in sorted(values)
             ]
             if points and len(curves) <= _NAMED:
@@ -74,6 +86,9 @@ def _key(plane: Plane, curves: Sequence[Curve]) -> list[str]:
     for place, each in enumerate(curves[:_MANY]):
         y = plane.height - plane.bottom - 12 - 15 * (min(len(curves), _MANY) - 1 - place)
         x = plane.left + 10
-        parts = [line(x, y - 4, x + 16, y - 4, "line"), words(x + 22, y, each.name[:24], kind="label")]
+        parts = [
+            line(x, y - 4, x + 16, y - 4, "line"),
+            words(x + 22, y, each.name[:24], kind="label"),
+        ]
         found.append(group(series(each.colour), parts))
     return found

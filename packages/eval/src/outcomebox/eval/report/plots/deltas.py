@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from outcomebox.eval.report.numbers import points
 from outcomebox.eval.report.plots.axes import nice
 from outcomebox.eval.report.plots.svg import Picture, circle, group, line, words
 
@@ -49,21 +50,29 @@ def deltas_plot(name: str, deltas: Sequence[Delta], *, title: str) -> Picture:
 
     body = [line(at(tick), 6, at(tick), bottom, "grid") for tick in nice(-reach, reach, 5)]
     body += [
-        words(at(tick), bottom + 16, f"{100 * tick:+.3g}" if tick else "0", kind="dim", anchor="middle")
+        words(
+            at(tick),
+            bottom + 16,
+            f"{100 * tick:+.3g}" if tick else "0",
+            kind="dim",
+            anchor="middle",
+        )
         for tick in nice(-reach, reach, 5)
     ]
     body.append(line(at(0), 6, at(0), bottom, "axis"))
-    body.append(words(_LEFT + span / 2, height - 6, "percentage points", kind="dim", anchor="middle"))
+    body.append(
+        words(_LEFT + span / 2, height - 6, "percentage points", kind="dim", anchor="middle")
+    )
     for place, each in enumerate(deltas):
         y = 10 + _ROW * (place + 0.5)
-        shown = each.name if len(each.name) <= 20 else each.name[:19] + "…"  # noqa: PLR2004 -- fits
-        points = f"{100 * each.value:+.1f}"
+        shown = each.name if len(each.name) <= 20 else each.name[:19] + "…"
+        shown_points = points(each.value)
         parts = [words(_LEFT - 8, y + 4, shown, anchor="end")]
         if each.low is not None and each.high is not None:
             parts.append(line(at(each.low), y, at(each.high), y, "range"))
         kind = "gain" if (each.low or 0) > 0 else "loss" if (each.high or 0) < 0 else "same"
-        parts.append(circle(at(each.value), y, 4.5, "mark", f"{each.name}: {points} points"))
-        parts.append(words(_WIDTH - _RIGHT + 10, y + 4, points))
+        parts.append(circle(at(each.value), y, 4.5, "mark", f"{each.name}: {shown_points} points"))
+        parts.append(words(_WIDTH - _RIGHT + 10, y + 4, shown_points))
         body.append(group(kind, parts))
-    told = "; ".join(f"{each.name} {100 * each.value:+.1f}" for each in deltas)
+    told = "; ".join(f"{each.name} {points(each.value)}" for each in deltas)
     return Picture(name, title, f"{title}, in points. {told}.", _WIDTH, height, tuple(body))

@@ -49,7 +49,7 @@ def paired_plot(name: str, pairs: Sequence[Pair], *, base: str, new: str) -> Pic
     for (before, after), uids in sorted(held.items(), key=lambda item: -len(item[1])):
         kind = "gain" if after > before else "loss" if after < before else "same"
         radius = 3 + 11 * (len(uids) / most) ** 0.5 if most > 1 else 4
-        more = "" if len(uids) <= 3 else f" and {len(uids) - 3} more"  # noqa: PLR2004 -- as below
+        more = "" if len(uids) <= 3 else f" and {len(uids) - 3} more"
         told = f"{before:.0%} to {after:.0%}: {', '.join(uids[:3])}{more}"
         body.append(circle(*plane.at(before, after), radius, f"mark {kind} bubble", told))
     up = sum(each.new > each.base for each in pairs)

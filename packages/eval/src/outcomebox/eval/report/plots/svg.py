@@ -23,9 +23,7 @@ DARK = """\
 --good: #6fcf97; --bad: #f28b82; --odd: #c79bf2; --warn: #e0a84c; --s0: #7ba5f5; --s1: #f0a06a;
 --s2: #6fcf97; --s3: #d592e0; --s4: #5cc6cf; --s5: #f28b82; --s6: #c9cd6a; --s7: #a3adbb;"""
 
-_SERIES_STYLE = " ".join(
-    f".s{n} {{ --series: var(--s{n}); }}" for n in range(SERIES)
-)
+_SERIES_STYLE = " ".join(f".s{n} {{ --series: var(--s{n}); }}" for n in range(SERIES))
 STYLE = f"""\
 .plot {{ font: 12px system-ui, sans-serif; }} .plot text {{ fill: var(--ink); }}
 .plot .dim {{ fill: var(--dim); }} .plot .axis {{ stroke: var(--dim); }}
@@ -104,9 +102,7 @@ def rect(x: float, y: float, width: float, height: float, kind: str, title: str 
 
 def circle(x: float, y: float, radius: float, kind: str, title: str = "") -> str:
     """A point; ``title`` is shown where a pointer rests on it."""
-    return (
-        f'<circle class="{kind}" cx="{_n(x)}" cy="{_n(y)}" r="{_n(radius)}">{_title(title)}</circle>'
-    )
+    return f'<circle class="{kind}" cx="{_n(x)}" cy="{_n(y)}" r="{_n(radius)}">{_title(title)}</circle>'
 
 
 def polyline(points: Iterable[tuple[float, float]], kind: str) -> str:
