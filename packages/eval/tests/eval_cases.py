@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,25 @@ CASES: Mapping[str, Mapping[str, Any]] = {
     case["id"]: case
     for case in map(json.loads, (FOLDER / "eval.jsonl").read_bytes().strip().split(b"\n"))
 }
+
+ALL = {
+    *("001", "003", "004", "006", "008", "010", "013", "015", "016", "018", "020", "023", "024"),
+    *("026", "028", "029", "030", "031", "033", "035", "036", "037", "041", "042", "043", "046"),
+    *("047", "051", "052", "053", "055", "056", "058", "059", "062", "063", "064", "066", "067"),
+    *("070", "071", "074", "075", "077", "078", "080", "082", "083", "084", "085", "086", "088"),
+    *("090", "092", "093", "097"),
+}
+"""The numbers of all 56 cases."""
+READING = {"023", "024", "029", "031", "033", "035", "036", "037", "041", "042"}
+"""Those about what is read, which are tested in test_eval_cases_reading.py."""
+SELECTION = {"083", "084", "085", "086", "088", "092", "093"}
+"""Those about selection alone, which are tested beside its code. Its own reader is tested there on
+some of the others as well."""
+
+
+def cases_in(names: Iterable[str]) -> set[str]:
+    """The cases that the tests of a module are named after."""
+    return {found[1] for name in names if (found := re.match(r"test_ev(\d{3})_", name))}
 
 
 def digits(expected: Any) -> Any:

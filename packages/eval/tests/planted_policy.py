@@ -17,6 +17,7 @@ from outcomebox.rollout import EpisodeContext, PolicyEpisode, make_plan, run_pla
 from outcomebox.rollout.executors.local import LocalExecutor
 from outcomebox.rollout.policies.golden import Replay
 from outcomebox.rollout.runner import Bounds
+from outcomebox.rollout.seeds import seeder
 from outcomebox.rollout.spec import Actors, Loaded, RunSpec
 from outcomebox.rollout.store import EpisodeStore
 from outcomebox.sandbox import BUNDLED, SQLITE, load_tasks
@@ -54,6 +55,18 @@ class Planted:
 def changing_tasks(limit: int | None = None, domains: Sequence[str] = BUNDLED) -> list[str]:
     """Uids of bundled tasks in which a change is due, so that ending without a call fails them."""
     return [task.uid for task in load_tasks(domains).tasks if task.expect][:limit]
+
+
+def drawn(chances: Mapping[str, float], attempts: int, seed: int) -> dict[str, int]:
+    """How many attempts at each task make the golden calls: what such a run has to find."""
+    seed_of = seeder(seed)
+    return {
+        uid: sum(
+            random.Random(seed_of(uid, repetition)).random() < chance
+            for repetition in range(attempts)
+        )
+        for uid, chance in chances.items()
+    }
 
 
 async def run_planted(

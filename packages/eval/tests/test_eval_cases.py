@@ -10,10 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import test_eval_cases_reading as reading
 from eval_cases import (
+    ALL,
     CASES,
+    READING,
+    SELECTION,
     at_k,
+    cases_in,
     counts_case,
     digits,
     never,
@@ -33,30 +36,18 @@ from outcomebox.eval.metrics.intervals import (
 from outcomebox.eval.metrics.prices import Prices, same_snapshot
 from outcomebox.eval.metrics.rates import pass_at_k, pass_hat_k
 from outcomebox.eval.metrics.repeat import again, at_least
+from outcomebox.eval.report import Run, write_report
 from outcomebox.eval.results import Expected, ExpectedTask, Results, read_results
 from outcomebox.sandbox.errors import InputError
 
-ALL = {
-    *("001", "003", "004", "006", "008", "010", "013", "015", "016", "018", "020", "023", "024"),
-    *("026", "028", "029", "030", "031", "033", "035", "036", "037", "041", "042", "043", "046"),
-    *("047", "051", "052", "053", "055", "056", "058", "059", "062", "063", "064", "066", "067"),
-    *("070", "071", "074", "075", "077", "078", "080", "082", "083", "084", "085", "086", "088"),
-    *("090", "092", "093", "097"),
-}
-"""The numbers of all 56 cases."""
-SELECTIONS = {"083", "084", "085", "086", "088", "092", "093"}
-"""Those about selection alone, which are tested beside its code."""
 
-
-def test_every_case_has_a_test_here_or_beside_the_selection() -> None:
+def test_every_case_has_a_test_here_or_in_the_other_places() -> None:
     assert len(ALL) == 56
-    assert {name.removeprefix("ev-") for name in CASES} == ALL - SELECTIONS
-    names = [name for module in (globals(), vars(reading)) for name in module]
-    tested = {name[7:10] for name in names if name.startswith("test_ev") and name[7:10].isdigit()}
-    assert tested == ALL - SELECTIONS
+    assert {name.removeprefix("ev-") for name in CASES} == ALL - SELECTION
+    assert cases_in(globals()) == ALL - SELECTION - READING
     file = Path(__file__).parents[2] / "selection" / "tests" / "cases" / "selection.jsonl"
     beside = {json.loads(line)["id"][3:] for line in file.read_bytes().strip().split(b"\n")}
-    assert beside >= SELECTIONS
+    assert beside >= SELECTION
 
 
 def test_ev001_the_estimator_never_says_less_than_the_record(tmp_path: Path) -> None:
@@ -229,7 +220,8 @@ def test_ev028_an_empty_domain_has_no_data_and_stops_nothing(tmp_path: Path) -> 
     tasks = {row["uid"]: ExpectedTask(row["domain"]) for row in given["rows"]}
     due = Expected.of({**tasks, "n1": ExpectedTask("neobank")}, 1)
     path = rows_file(tmp_path / "rows.jsonl", given["rows"])
-    found = summary(read_results([str(path)], kind="table", expected=due))
+    read = read_results([str(path)], kind="table", expected=due)
+    found = summary(read)
     domains = {group.name: group for group in found.groups["domain"]}
     assert {*domains} == {*given["domains"]}
     for name, group in domains.items():
@@ -239,6 +231,11 @@ def test_ev028_an_empty_domain_has_no_data_and_stops_nothing(tmp_path: Path) -> 
         assert [share.low, share.high] == ([None, None] if expected is None else digits(expected))
     assert found.overall.pass_1.value == digits(case["overall"])
     json.dumps(found.to_json(), allow_nan=False)
+    write_report([Run("run", read, found)], tmp_path / "report", formats=("md", "json"))
+    text = (tmp_path / "report" / "report.md").read_text("utf-8")
+    lines = [each for each in text.splitlines() if "neobank" in each]
+    assert any("1 (0 with a result)" in each for each in lines)
+    assert not any("%" in each or "nan" in each.lower() for each in lines)
 
 
 def test_ev030_rows_before_and_after_a_resume_are_one_run(tmp_path: Path) -> None:

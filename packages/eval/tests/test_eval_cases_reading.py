@@ -11,13 +11,17 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from eval_cases import CASES, digits, read_case, rows_file, summary
+from eval_cases import CASES, READING, cases_in, digits, read_case, rows_file, summary
 from outcomebox.eval.commands.app import app
 from outcomebox.eval.completeness import completeness
 from outcomebox.eval.results import Expected, counted, read_results
 from outcomebox.reward.rows import read_rows, seal
 from outcomebox.rollout.store import EpisodeStore
 from outcomebox.sandbox.errors import InputError
+
+
+def test_every_case_about_reading_has_a_test() -> None:
+    assert cases_in(globals()) == READING
 
 
 @pytest.mark.parametrize("index", range(CASES["ev-023"]["expected"]["refused"]))

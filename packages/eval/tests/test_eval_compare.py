@@ -16,7 +16,7 @@ from scipy.stats import binomtest
 from eval_counts import beta_pool, of_arrays, of_counts, results
 from outcomebox.eval.compare import Comparison, compare
 from outcomebox.eval.compare.paired import by_luck, mcnemar, smallest_shown
-from outcomebox.eval.compare.verdict import points
+from outcomebox.eval.compare.verdict import points, verdict
 from outcomebox.eval.metrics.prices import Prices
 from outcomebox.eval.results import Expected, Results
 from outcomebox.sandbox.errors import InputError
@@ -148,9 +148,29 @@ def test_a_better_run_is_called_better_and_a_worse_one_worse() -> None:
     told = points(better.pass_1.value).lstrip("+")
     assert better.verdict.startswith(f"fresh passes {told} points more often than old: ")
     assert " points less often than old: " in worse.verdict
-    assert "would have shown" in better.verdict
+    assert "would have been seen four times in five." in better.verdict
     assert "fresh is better in d0, d1." in better.verdict
     assert "fresh is worse in d0, d1." in worse.verdict
+
+
+def test_a_difference_found_with_luck_is_told_to_be_that() -> None:
+    found = quick(of_arrays([0, 1, 2, 2, 3, 3], 4), of_arrays([3, 1, 4, 3, 3, 3], 4))
+    assert found.pass_1.value is not None
+    assert found.pass_1.smallest is not None
+    assert found.pass_1.value < found.pass_1.smallest
+    lucky = replace(found.pass_1, low=0.01, high=0.5)
+    told = verdict(
+        ("old", "fresh"),
+        level=0.95,
+        pass_1=lucky,
+        these=found.pass_1_these,
+        all_k=None,
+        any_k=None,
+        domains=(),
+        complete=True,
+    )
+    assert "These data are few for that" in told
+    assert "tends to be larger than it is" in told
 
 
 def test_no_difference_is_never_called_equality() -> None:

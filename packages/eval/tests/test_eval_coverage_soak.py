@@ -23,7 +23,7 @@ from outcomebox.eval.metrics.repeat import again, count_interval
 from outcomebox.eval.metrics.resampled import Bootstrap
 
 NUMBER = pools(1000)
-PAIRS = max(200, NUMBER // 2)
+PAIRS = max(200, NUMBER // 4)
 DRAWS = 1000
 LOW, HIGH = 0.93, 0.97
 PUBLISHED = Pool()

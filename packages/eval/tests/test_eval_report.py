@@ -94,7 +94,7 @@ def test_every_format_says_the_same_figures(two: tuple[Run, Run], tmp_path: Path
     assert row["estimand"] == "population of tasks"
     for format_ in ("html", "md", "tex"):
         assert "for a population of tasks" in said[format_]
-        assert interval(rate.low, rate.high, "share", digits=2).split("–")[0] in said[format_]
+        assert interval(rate.low, rate.high, "share", digits=2).split("\u2013")[0] in said[format_]
 
 
 def test_domains_tags_and_tasks_are_all_there(two: tuple[Run, Run], tmp_path: Path) -> None:
@@ -244,11 +244,19 @@ def test_what_is_not_ours_is_not_replaced(two: tuple[Run, Run], tmp_path: Path) 
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_one_format_alone(two: tuple[Run, Run], tmp_path: Path, name: str) -> None:
+def test_one_format_alone_and_nothing_left_of_an_older_report(
+    two: tuple[Run, Run], tmp_path: Path, name: str
+) -> None:
+    write_report(two[:1], tmp_path)
+    (tmp_path / "mine.txt").write_text("kept")
     written = write_report(two[:1], tmp_path, formats=[name])
     assert written.files
     assert {file.suffix for file in written.files} <= {f".{name}", ".files", ".pictures"}
     assert bool(written.transcripts) == (name == "html")
+    assert {file.name for file in tmp_path.iterdir()} == {
+        "mine.txt",
+        *(file.name for file in written.files),
+    }
 
 
 def test_a_comparison_is_told_in_every_text(two: tuple[Run, Run], tmp_path: Path) -> None:
@@ -290,10 +298,10 @@ def test_numbers_in_words() -> None:
     assert money(1720.6) == "1,720.60"
     assert money(0.00123) == "0.0012"
     assert money(0) == "0.000"
-    assert interval(0.055, 0.101, "share") == "5.5–10.1 %"
+    assert interval(0.055, 0.101, "share") == "5.5\u201310.1 %"
     assert interval(None, None, "share") == ""
     assert interval(1.5, None, "money") == "from 1.50"
-    assert interval(0.0, 1.0, "share") == "0.0–100.0 %"
+    assert interval(0.0, 1.0, "share") == "0.0\u2013100.0 %"
     assert points(-0.00001) == "0.0"
     assert points(0.0908, 2) == "+9.08"
     assert points(None) == "—"

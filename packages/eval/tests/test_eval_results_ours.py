@@ -17,6 +17,7 @@ from polars.testing import assert_frame_equal
 from outcomebox.eval.completeness import completeness
 from outcomebox.eval.results import ATTEMPTS, Results, by_task, counted, read_results
 from outcomebox.reward.rows import seal
+from outcomebox.rollout.store import EpisodeStore
 from outcomebox.sandbox.errors import InputError
 from result_rows import lines_file, row, run_folder
 
@@ -194,7 +195,7 @@ BROKEN = {
         ["error", "contradict"],
     ),
     "score a text": (edited(lambda r: r["verdict"].update(score="1")), ["verdict.score", "'1'"]),
-    "timing negative": (edited(lambda r: r["timing"].update(open=-1)), ["timing.open", "-1"]),
+    "timing negative": (edited(lambda r: r["timing"].update(open=-1)), ["timing", "-1"]),
     "usage a number": (edited(lambda r: r["usage"].update(policy=3)), ["usage.policy", "3"]),
     "tokens negative": (
         edited(lambda r: r["usage"]["policy"].update(prompt=-3)),
@@ -352,3 +353,57 @@ def test_stopped_tasks_are_marked_and_never_final(tmp_path: Path) -> None:
     assert proof.stopped == ("a",)
     assert not proof.final
     assert "no evidence for pass@1" in " ".join(proof.words())
+
+
+INDEX_COLUMNS = [
+    *("uid", "repetition", "try", "outcome", "domain", "family", "tags", "policy"),
+    *("task_hash", "versions_hash", "stopped", "superseded", "counted"),
+]
+
+
+def indexed(folder: Path, rows: list[dict[str, Any]]) -> Path:
+    """A run's folder as a store leaves it, with its index."""
+    folder.mkdir(parents=True)
+    with EpisodeStore(folder / "episodes.jsonl") as store:
+        for each in rows:
+            store.append(each)
+    return folder
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.dictionaries(KEYS, OUTCOMES, min_size=1))
+def test_the_index_alone_gives_the_same_counts(
+    tmp_path_factory: pytest.TempPathFactory, tries: dict[tuple[str, int, int], str]
+) -> None:
+    rows = [row(uid, n, outcome, **{"try": t}) for (uid, n, t), outcome in tries.items()]
+    folder = indexed(tmp_path_factory.mktemp("slim") / "run", rows)
+    whole, slim = read(folder), read_results([str(folder)], counts=True)
+    assert_frame_equal(slim.attempts.select(INDEX_COLUMNS), whole.attempts.select(INDEX_COLUMNS))
+    assert_frame_equal(by_task(slim), by_task(whole))
+    assert slim.attempts["turns"].null_count() == len(rows)
+
+
+def test_an_index_that_does_not_fit_the_rows_is_refused(tmp_path: Path) -> None:
+    folder = indexed(tmp_path / "run", [row("a", 0), row("a", 1, "failed"), row("b", 0)])
+    index = folder / "episodes.index"
+    lines = index.read_bytes().splitlines(keepends=True)
+    changes = {
+        "lacks rows that are there": lines[:2],
+        "line 2: does not fit its row": [lines[0], lines[1].replace(b" f ", b" p "), lines[2]],
+        "line 3: is no line of an index": [*lines[:2], b"half a li"],
+    }
+    for words, kept in changes.items():
+        index.write_bytes(b"".join(kept))
+        with pytest.raises(InputError, match=f"{words}; read the rows without --counts"):
+            read_results([str(folder)], counts=True)
+    index.unlink()
+    with pytest.raises(InputError, match="cannot be read"):
+        read_results([str(folder)], counts=True)
+    assert read(folder).attempts.height == 3
+
+
+def test_an_index_of_two_versions_of_a_task_is_refused(tmp_path: Path) -> None:
+    versions = {**row("a", 1)["versions"], "task": "another"}
+    folder = indexed(tmp_path / "run", [row("a", 0), row("a", 1, versions=versions)])
+    with pytest.raises(InputError, match="line 2: versions: 'a' is of another version"):
+        read_results([str(folder)], counts=True)

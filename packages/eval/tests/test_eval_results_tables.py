@@ -202,7 +202,7 @@ def test_what_is_due_comes_from_lists(tmp_path: Path, name: str) -> None:
     [
         ("tasks.txt", "a\na\n", "stands twice"),
         ("tasks.txt", "# none\n", "names no task"),
-        ("tasks.yaml", "a: [", "is not YAML"),
+        ("tasks.yaml", "a: [", "not valid YAML"),
         ("tasks.json", "[1]", "must be a text"),
         ("tasks.json", "3", "must be a list of uids"),
         ("tasks.csv", "name\na\n", "needs a column uid"),

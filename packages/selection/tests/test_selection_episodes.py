@@ -139,7 +139,9 @@ def test_the_digest_is_sha256_over_what_decides(tmp_path: Path) -> None:
     expected = hashlib.sha256()
     expected.update(b'{"name":"simulated","simulated":true,"skill":1.0}\n')
     for uid in "ab":
-        listing = f"""{{"uid":"{uid}","domain":"retail","family":"returns","tags":["two-systems"],"""
+        listing = (
+            f"""{{"uid":"{uid}","domain":"retail","family":"returns","tags":["two-systems"],"""
+        )
         listing += f""""hash":"hash of {uid}","content":"content of {uid}"}}\n"""
         expected.update(listing.encode())
     for numbers in ((0, 0, 0, 2), (0, 1, 0, 1), (1, 0, 0, 0)):

@@ -128,6 +128,7 @@ def test_the_manifest_vouches_for_every_file(selection: Selection, tmp_path: Pat
         "test.yaml",
         "bands.csv",
         "bands.png",
+        "bands.html",
         "manifest.json",
     ]
     manifest = verify(tmp_path)

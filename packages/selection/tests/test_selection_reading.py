@@ -87,7 +87,9 @@ good_lines = st.builds(
 )
 
 
-@given(st.lists(st.one_of(good_lines, good_lines, good_lines, odd_lines), min_size=1), st.booleans())
+@given(
+    st.lists(st.one_of(good_lines, good_lines, good_lines, odd_lines), min_size=1), st.booleans()
+)
 @on_disk
 def test_vectors_say_what_row_by_row_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: list[bytes], ended: bool
@@ -125,8 +127,10 @@ def test_a_row_that_could_mean_something_else_has_no_shape() -> None:
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=2)
-    | st.dictionaries(st.sampled_from(["policy", "error", "versions", "verdict", "x"]), inner),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(st.sampled_from(["policy", "error", "versions", "verdict", "x"]), inner)
+    ),
     max_leaves=6,
 )
 
@@ -242,7 +246,7 @@ def test_of_several_policies_the_named_one_decides(tmp_path: Path) -> None:
         episodes = read_episodes([path], policy=name)
         assert task_results(episodes)[0].clean_runs == 2
         assert (episodes.policy, episodes.others) == (weak, (("simulated", 3),))
-    with pytest.raises(InputError, match='"large" is no policy.*openai small, simulated'):
+    with pytest.raises(InputError, match=r'"large" is no policy.*openai small, simulated'):
         read_episodes([path], policy="large")
     with pytest.raises(InputError, match=r"jsonl:3: policy: is .* here and .* at .*jsonl:1"):
         read_episodes([path])

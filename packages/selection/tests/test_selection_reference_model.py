@@ -38,9 +38,7 @@ MODEL = [result("t0", 0, 8), result("t1", 1, 8), result("t2", 3, 4), result("t3"
         ({"passes": 0, "rate": 0.01, "probability": 0.5}, ["t0", "t1", "t2", "t3"]),
     ],
 )
-def test_a_task_is_kept_as_the_reference_model_shows(
-    gate: dict[str, Any], kept: list[str]
-) -> None:
+def test_a_task_is_kept_as_the_reference_model_shows(gate: dict[str, Any], kept: list[str]) -> None:
     chosen = select(MODEL, **gate)
     assert [d.uid for d in chosen.kept] == kept
     reasons = {d.uid: (d.reason, d.detail) for d in chosen.decisions}

@@ -43,7 +43,11 @@ def test_an_index_that_was_cut_or_edited_is_told(stored: Path) -> None:
     assert (episodes.rows.height, episodes.torn_lines) == (2, 1)
     index.write_bytes(whole + whole.split(b"\n")[0] + b"\n")
     assert read_episodes([index]).repeated == 1
-    for broken in (b"0 10 0 0 x AbCdEfGh 00000000 \"a\"\n", b"\n", b"0 10 0 0 p AbCdEfGh 00000000 7\n"):
+    for broken in (
+        b'0 10 0 0 x AbCdEfGh 00000000 "a"\n',
+        b"\n",
+        b"0 10 0 0 p AbCdEfGh 00000000 7\n",
+    ):
         index.write_bytes(whole + broken)
         with pytest.raises(InputError, match=r"index:4: is no line of an index"):
             read_episodes([index])

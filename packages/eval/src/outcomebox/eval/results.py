@@ -266,6 +266,7 @@ def read_results(
     kind: str | None = None,
     fields: Mapping[str, str] | None = None,
     expected: Expected | None = None,
+    counts: bool = False,
 ) -> Results:
     """Read the tries of one policy.
 
@@ -277,10 +278,13 @@ def read_results(
         expected: The keys that are due; by default what the files tell of their run, else what the
             rows show.
 
+        counts: Read of our own rows their index alone, where counts are wanted and nothing that
+            only a transcript tells.
+
     Raises:
         InputError: naming file, line, field and value, if nothing is there or something in it
             cannot be used: no such row ever becomes a number.
     """
     from outcomebox.eval.reading import read  # noqa: PLC0415 -- readers build on this module
 
-    return read(paths, kind=kind, fields=fields or {}, expected=expected)
+    return read(paths, kind=kind, fields=fields or {}, expected=expected, counts=counts)

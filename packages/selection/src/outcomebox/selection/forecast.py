@@ -112,18 +112,19 @@ def _decay(found: Plain) -> RenderableType:
 
 def _edges(found: Plain) -> RenderableType:
     table = Table(box=None, pad_edge=False)
-    table.add_column("edges")
-    for name in ("kept", "gained", "lost", "mixed groups", "useful a pass", "truly inside"):
-        table.add_column(name, justify="right")
+    table.add_column("edges", no_wrap=True)
+    table.add_column("kept", justify="right")
+    table.add_column("", no_wrap=True)
+    for name in ("mixed groups", "useful a pass", "truly inside"):
+        table.add_column(name, justify="right", no_wrap=True)
     for one in found["edges"]:
         known = one["mixed_share"] is not None
         table.add_row(
             " ".join(f"{edge:g}" for edge in one["edges"][1:-1]),
             str(one["kept"]),
-            "in force" if one["in_force"] else f"+{one['gained']}",
-            "" if one["in_force"] else f"-{one['lost']}",
-            share_span(one["mixed_share"]) if known else "-",
-            count_span(one["useful_groups"]) if known else "-",
+            "in force" if one["in_force"] else f"+{one['gained']} -{one['lost']}",
+            percent(one["mixed_share"]["value"]) if known else "-",
+            f"{one['useful_groups']['value']:.0f}" if known else "-",
             percent(one["inside_share"]["value"]) if known else "-",
         )
     return Padding(table, (0, 0, 0, 2))

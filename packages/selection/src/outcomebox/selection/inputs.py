@@ -14,6 +14,7 @@ from outcomebox.selection.provenance import Provenance
 from outcomebox.selection.reading.fields import Fields
 from outcomebox.selection.results import TaskResult, task_results
 from outcomebox.selection.settings_file import COMMAND_LINE, resolve_excluded
+from outcomebox.selection.stopped import refuse_without_rule
 from outcomebox.selection.tasks import TaskInfo, read_tasks
 from outcomebox.selection.tries import Tries, read_tries
 
@@ -82,8 +83,9 @@ def read_inputs(curation: Curation) -> Inputs:
             "Name episodes.jsonl files, or set sources.episodes in the settings",
         )
     resolved, lists = resolve_excluded(curation)
-    fields = Fields(sources.form, sources.fields)
+    fields = Fields(sources.form, dict(sources.fields))
     files = find_episode_files(sources.episodes)
+    refuse_without_rule(files, curation.probe.stop)
     episodes = read_episodes(files, policy=sources.policy, fields=fields)
     reference = model = None
     if sources.reference:
@@ -157,7 +159,9 @@ def _contents(
     paths = [Path(name) for name in curation.sources.tasks if Path(name).exists()]
     paths += [path for file in files if (path := file.with_name(LISTING)).is_file()]
     contents = read_contents(dict.fromkeys(paths))
-    lacking = [t.uid for t in tasks if t.uid not in contents.by_uid and t.uid not in protected.by_uid]
+    lacking = [
+        t.uid for t in tasks if t.uid not in contents.by_uid and t.uid not in protected.by_uid
+    ]
     if asked and lacking:
         raise InputError(
             "exclude.content" if protected.files else "gates.duplicates: near",

@@ -27,6 +27,7 @@ INPUTS = "inputs.json"
 # The packages whose version can change a byte of an output.
 _PACKAGES = (
     "outcomebox-selection",
+    "jinja2",
     "matplotlib",
     "numpy",
     "orjson",
@@ -108,9 +109,7 @@ def inputs_text(provenance: Provenance) -> str:
     It stands in a file of its own (`inputs.json`): the same episodes in other files, or in another
     order, are the same inputs to the manifest, and other files to this list.
     """
-    plain = [
-        {"use": use, "name": name, "sha256": sha256} for use, name, sha256 in provenance.files
-    ]
+    plain = [{"use": use, "name": name, "sha256": sha256} for use, name, sha256 in provenance.files]
     return json.dumps(plain, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -21,10 +21,12 @@ from outcomebox.rollout.progress import policy_label, progress_display
 from outcomebox.rollout.spec import Loaded
 from outcomebox.rollout.stages import NativeTasks
 from outcomebox.sandbox import BACKEND_VARIABLE, TaskSet, sandbox, start_domains
+from outcomebox.selection.content import read_contents
 from outcomebox.selection.curate import Selection, curate
 from outcomebox.selection.episodes import read_episodes
 from outcomebox.selection.errors import EmptyPoolError, InputError
 from outcomebox.selection.probe_adaptive import AdaptivePlan
+from outcomebox.selection.probe_listing import save_listing, task_contents, task_listing
 from outcomebox.selection.probe_settings import RunSettings, save_settings
 from outcomebox.selection.probe_tools import known_tools, save_tools
 from outcomebox.selection.provenance import Provenance
@@ -32,7 +34,6 @@ from outcomebox.selection.results import task_results
 from outcomebox.selection.settings_file import resolve_excluded
 from outcomebox.selection.stopped import write_stopped
 from outcomebox.selection.stopping import stop_rule
-from outcomebox.selection.tasks import TaskInfo
 from outcomebox.selection.tries import read_tries
 from outcomebox.selection.write import write_selection
 
@@ -75,18 +76,26 @@ def probe_run(settings: RunSettings, console: Console) -> Probed:
         InputError: the sandbox's or the selection's, for whatever cannot be used.
     """
     curation, lists = resolve_excluded(settings.curation)
+    protected = read_contents(map(Path, curation.exclude.content))
     if settings.backend is not None:
         os.environ[BACKEND_VARIABLE] = settings.backend
     tasks, report = anyio.run(interruptible, _Running(settings, console).run)
     episodes = read_episodes([settings.episodes])
-    listed = [
-        TaskInfo(task.uid, task.domain, task.family, task.tags, task.hash, task.content_hash)
-        for task in tasks.tasks
-    ]
-    provenance = Provenance.of(episodes, None, lists)
+    provenance = Provenance.of(
+        episodes,
+        None,
+        lists,
+        files=[("exclude_content", *file) for file in protected.files],
+    )
     try:
-        tries = read_tries([settings.episodes], episodes.policy)
-        selection = curate(listed, task_results(episodes), curation, tries=tries)
+        selection = curate(
+            task_listing(tasks.tasks),
+            task_results(episodes),
+            curation,
+            contents=task_contents(tasks.tasks),
+            protected=protected.by_uid,
+            tries=read_tries([settings.episodes], episodes.policy),
+        )
     except EmptyPoolError as error:
         # Still worth seeing: all tasks too easy or too hard is what a probe may find.
         return Probed(settings.folder, report, error.selection, provenance, (), str(error))
@@ -123,6 +132,7 @@ class _Running:
         )
         async with opening as executor:
             save_settings(settings)
+            save_listing(tasks.tasks, settings.folder)
             with EpisodeStore(settings.episodes) as store, self._plan(loaded, store) as plan:
                 await _save_tools(tasks, settings.folder)
                 label = policy_label(loaded.actors.policy)

@@ -53,9 +53,7 @@ def repetition_outcomes(rows: pl.LazyFrame) -> pl.LazyFrame:
     key = ["uid", "repetition"]
     clean = pl.col("outcome") != "system_error"
     # Sorting all rows once is many times faster than sorting within each of a million groups.
-    last = (
-        rows.filter(clean).sort("try").group_by(key).agg(outcome=pl.col("outcome").last())
-    )
+    last = rows.filter(clean).sort("try").group_by(key).agg(outcome=pl.col("outcome").last())
     return (
         rows.group_by(key)
         .agg(
@@ -78,7 +76,9 @@ def task_results(episodes: Episodes) -> tuple[TaskResult, ...]:
         One record a task, sorted by uid.
     """
     # Rows are sorted by key, so what belongs together is found without grouping a million texts.
-    rows = episodes.rows.with_columns(task=pl.col("uid").rle_id(), clean=pl.col("outcome") != _ERROR)
+    rows = episodes.rows.with_columns(
+        task=pl.col("uid").rle_id(), clean=pl.col("outcome") != _ERROR
+    )
     behind = pl.col("task", "repetition")
     last = pl.any_horizontal(behind != behind.shift(-1)).fill_null(True)
     runs = rows.lazy().filter(last).group_by("task").agg(runs=_COUNT)
@@ -110,6 +110,5 @@ def task_results(episodes: Episodes) -> tuple[TaskResult, ...]:
         .collect()
     )
     return tuple(
-        TaskResult(task, *row)
-        for task, row in zip(episodes.tasks, counts.iter_rows(), strict=True)
+        TaskResult(task, *row) for task, row in zip(episodes.tasks, counts.iter_rows(), strict=True)
     )

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console, RenderableType
 
 from outcomebox.selection.curate import Selection
+from outcomebox.selection.edges import parse_edges
 from outcomebox.selection.errors import EmptyPoolError, InputError, SelectionError
 from outcomebox.selection.explain import explain, explain_json, find_decision
 from outcomebox.selection.inputs import read_inputs
@@ -17,6 +18,7 @@ from outcomebox.selection.provenance import Provenance
 from outcomebox.selection.rerun import rerun
 from outcomebox.selection.settings_file import COMMAND_LINE, load_curation
 from outcomebox.selection.summary import summary, summary_json
+from outcomebox.selection.terminal import probes_spent, strip
 from outcomebox.selection.write import write_selection
 
 # The line with the backspace keeps the lines below it as they are.
@@ -37,6 +39,8 @@ Examples:
       leave out a benchmark's tasks and near copies of them
   outcomebox-select --episodes 'all/*.parquet' --policy my-model --reference-model runs/strong
       of several policies one decides; a stronger model shows which tasks can be solved
+  outcomebox-select --episodes runs/probe --compare-edges .05,.4,.6,.95 --show-tasks
+      what would other edges keep, and what would that give? And a line for each task
   outcomebox-select --rerun pools/first
       are inputs and outputs what the manifest says, and do they come out the same again?
 
@@ -129,6 +133,19 @@ def select(  # noqa: PLR0917 -- typer reads the parameters as flags
     group_size: Annotated[
         int | None, typer.Option(help="Attempts in a training group, for the prediction.")
     ] = None,
+    step_groups: Annotated[
+        int | None, typer.Option(help="Groups in a training step, for the prediction.")
+    ] = None,
+    compare_edges: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="EDGES",
+            help="Other band edges to compare, such as .05,.4,.6,.95; may be repeated.",
+        ),
+    ] = None,
+    show_tasks: Annotated[
+        bool, typer.Option("--show-tasks", help="Also a line for each task, and the runs spent.")
+    ] = False,
     explain_uid: Annotated[
         str | None, typer.Option("--explain", metavar="UID", help="Explain one task instead.")
     ] = None,
@@ -159,8 +176,10 @@ def select(  # noqa: PLR0917 -- typer reads the parameters as flags
         "split.test_fraction": test_fraction,
         "split.seed": seed,
         "group_size": group_size,
+        "predict.groups": step_groups,
     }
     try:
+        overrides["predict.edges"] = [_edges(text) for text in compare_edges or ()] or None
         if again is not None:
             raise typer.Exit(_rerun(again, as_json=as_json))
         overrides |= {f"sources.fields.{name}": value for name, value in _pairs(field)}
@@ -172,6 +191,9 @@ def select(  # noqa: PLR0917 -- typer reads the parameters as flags
             # The bands say why nothing is left, so they are shown before the command fails.
             empty, selection = error, error.selection
         _show(selection, inputs.provenance, explain_uid, out, as_json=as_json)
+        if show_tasks and not as_json and explain_uid is None:
+            _print({}, probes_spent(selection), as_json=False)
+            _print({}, strip(selection), as_json=False)
         if empty is not None and explain_uid is None:
             raise empty
     except SelectionError as error:
@@ -192,6 +214,21 @@ def _pairs(given: list[str] | None) -> list[tuple[str, str]]:
             raise InputError(COMMAND_LINE, "--field", f"{pair!r} is no pair", "Write FIELD=NAME")
         pairs.append((name, value))
     return pairs
+
+
+def _edges(text: str) -> list[float]:
+    """Edges of a flag.
+
+    Raises:
+        InputError: they are none.
+    """
+    try:
+        return parse_edges(text)
+    except ValueError as error:
+        problem = str(error).split("; ", maxsplit=1)[0]
+        raise InputError(
+            COMMAND_LINE, "--compare-edges", f"{text!r}: {problem}", "Write .05,.4,.6,.95"
+        ) from None
 
 
 def _rerun(folder: Path, *, as_json: bool) -> int:

@@ -122,6 +122,11 @@ def _looks_like_path(entry: Any) -> bool:
     return isinstance(entry, str) and ("/" in entry or entry.endswith((".yaml", ".yml", ".jsonl")))
 
 
+def _path_text(path: str) -> str:
+    """A path that does not look like the name of a domain."""
+    return path if _looks_like_path(path) else f"./{path}"
+
+
 def _put(plain: dict[str, Any], dotted: str, value: Any) -> None:
     *sections, field = dotted.split(".")
     for section in sections:
@@ -242,7 +247,7 @@ def curation_text(curation: Curation, folder: Path) -> str:
     for section, field in _PATH_FIELDS:
         plain[section][field] = [os.path.relpath(entry, folder) for entry in plain[section][field]]
     plain["sources"]["tasks"] = [
-        os.path.relpath(entry, folder) if _looks_like_path(entry) else entry
+        _path_text(os.path.relpath(entry, folder)) if _looks_like_path(entry) else entry
         for entry in plain["sources"]["tasks"]
     ]
     if plain["probe"]["replay"] is not None:

@@ -3,8 +3,9 @@
 Similarity is Jaccard's: what two sets share, over all that is in either. No pair at or above the
 threshold is missed: candidates come from prefix filtering (Bayardo, Ma and Srikant, 2007, "Scaling
 up all pairs similarity search"; Chaudhuri, Ganti and Kaushik, 2006), which is exact, and not from
-hashes that find a pair with some probability. Sets are written with their rarest members first; two
-sets of similarity t or more have then a common member among the first |x| - ceil(t |x|) + 1 of each.
+hashes that find a pair with some probability. Sets are written with their rarest members first;
+two sets of similarity t or more have then a common member among the first |x| - ceil(t |x|) + 1 of
+each.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ def near_copies(
         The pairs, each task's most similar one first, sorted by uid. A pair stands once for each of
         its tasks that is one of `tasks`.
     """
-    least = Fraction(repr(float(similarity)))
+    # The decimal that was written, not the nearest binary fraction, is the threshold.
+    least, least_state = (Fraction(repr(float(each))) for each in (similarity, state_similarity))
     counts = Counter(
         each for group in (tasks, others) for content in group.values() for each in content.shingles
     )
@@ -75,25 +77,28 @@ def near_copies(
     for uid, content in tasks.items():
         candidates = {name for each in prefix(content) for name in places.get(each, ())} - {uid}
         for name in candidates:
-            copy = _compared(uid, content, name, others[name], least, state_similarity)
-            if copy is not None:
-                found.append(copy)
+            other = others[name]
+            text = _text_similarity(content, other, least)
+            state = _state_similarity(content, other)
+            if text is not None and (state is None or state >= least_state):
+                found.append(
+                    NearCopy(uid, name, float(text), None if state is None else float(state))
+                )
     return sorted(found, key=lambda copy: (copy.uid, -copy.text, -(copy.state or 0), copy.of))
 
 
-def _compared(
-    uid: str, one: Content, name: str, other: Content, least: Fraction, state_similarity: float
-) -> NearCopy | None:
+def _text_similarity(one: Content, other: Content, least: Fraction) -> Fraction | None:
+    """Similarity of two texts; None where it is less."""
     few, many = sorted((len(one.shingles), len(other.shingles)))
     if few < least * many:
         return None
-    text = jaccard(one.shingles, other.shingles)
-    if text < least:
-        return None
-    state = jaccard(one.facts, other.facts) if one.facts and other.facts else None
-    if state is not None and state < Fraction(repr(float(state_similarity))):
-        return None
-    return NearCopy(uid, name, float(text), None if state is None else float(state))
+    found = jaccard(one.shingles, other.shingles)
+    return found if found >= least else None
+
+
+def _state_similarity(one: Content, other: Content) -> Fraction | None:
+    """Similarity of two initial states; None where one of the tasks has none."""
+    return jaccard(one.facts, other.facts) if one.facts and other.facts else None
 
 
 def best_of_each(copies: Iterable[NearCopy]) -> dict[str, NearCopy]:

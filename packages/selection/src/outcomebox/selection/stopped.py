@@ -16,7 +16,7 @@ from outcomebox.selection.atomic import write_files
 from outcomebox.selection.errors import InputError, shown
 
 NAME = "stopped.json"
-_ROWS = "episodes.jsonl"
+_STEM = "episodes"
 RULES = ("exact", "bayes")
 
 
@@ -34,8 +34,12 @@ class Stopped:
 
 
 def stopped_file(episodes: Path) -> Path:
-    """Where the marks of a file of rows lie; rows under a name of their own have their own."""
-    own = NAME if episodes.name == _ROWS else f"{episodes.stem}.{NAME}"
+    """Where the marks of a file of rows lie; rows under another name have marks of their own.
+
+    Args:
+        episodes: the file of rows, or the index beside it.
+    """
+    own = NAME if episodes.stem == _STEM else f"{episodes.stem}.{NAME}"
     return episodes.with_name(own)
 
 
@@ -85,6 +89,30 @@ def _stopped(value: Any, uid: str, file: Path) -> Stopped:
         if rule in RULES and isinstance(clean, int) and not isinstance(clean, bool) and clean > 0:
             return Stopped(rule, clean)
     raise InputError(str(file), uid, f"is {shown(value)}, not how a task was left", _MEND)
+
+
+def refuse_without_rule(files: Iterable[Path], stop: str) -> None:
+    """Refuses rows of an adaptive probe where the settings do not say so.
+
+    Without its rule, tasks that were left early would look like tasks with too few runs.
+
+    Args:
+        files: files of rows.
+        stop: `probe.stop` of the settings in force.
+
+    Raises:
+        InputError: naming the file of marks.
+    """
+    for file in files:
+        rules = {mark.rule for mark in (read_stopped(file) or {}).values()}
+        if rules - {stop}:
+            raise InputError(
+                str(stopped_file(file)),
+                "",
+                f"says that the probe left tasks early by the rule {min(rules)}, and probe.stop is "
+                f"{stop}",
+                f"Add --config {file.parent / 'curation.yaml'}, the settings of the probe",
+            )
 
 
 def stopped_beside(files: Iterable[Path]) -> dict[str, Stopped]:

@@ -173,8 +173,8 @@ def _notes(selection: Selection, provenance: Provenance) -> list[str]:
     if provenance.torn_lines:
         notes.append(f"{provenance.torn_lines} unfinished last line(s) were left out.")
     if provenance.repeated:
-        rows = "row stood" if provenance.repeated == 1 else "rows stood"
-        notes.append(f"{provenance.repeated} {rows} there twice, the same; each counts once.")
+        what = "row stood" if provenance.repeated == 1 else "rows stood"
+        notes.append(f"{provenance.repeated} {what} there twice, the same; each counts once.")
     if provenance.others:
         names = ", ".join(name for name, _ in provenance.others)
         rows = sum(rows for _, rows in provenance.others)

@@ -28,12 +28,14 @@ def selection_files(selection: Selection, provenance: Provenance) -> dict[str, b
     """
     # matplotlib takes longer to import than everything else takes to run.
     from outcomebox.selection.chart import bands_png  # noqa: PLC0415
+    from outcomebox.selection.page import bands_html  # noqa: PLC0415 -- as above
 
     files = {
         "train.yaml": pool_text(selection, "train", provenance).encode(),
         "test.yaml": pool_text(selection, "test", provenance).encode(),
         "bands.csv": bands_csv(selection).encode(),
         "bands.png": bands_png(selection, provenance),
+        "bands.html": bands_html(selection, provenance),
     }
     return files | {NAME: manifest_text(selection, provenance, files).encode()}
 

@@ -69,7 +69,7 @@ def report(  # noqa: PLR0917 -- typer reads the parameters as flags
         ),
     ] = None,
     out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Where to; files of an older report are replaced.")
+        Path, typer.Option(metavar="DIR", help="Where to; an older report there is replaced.")
     ] = Path("report"),
     formats: Annotated[
         str, typer.Option("--format", metavar="NAMES", help="Some of html,md,csv,json,tex.")
@@ -181,7 +181,7 @@ def report(  # noqa: PLR0917 -- typer reads the parameters as flags
                 compared(
                     base,
                     run.results,
-                    names=(_base_name(compare, names), run.name),
+                    names=(_base_name(compare, paths, names), run.name),
                     prices=listed,
                     level=level,
                     seed=seed,
@@ -222,7 +222,9 @@ def _kinds(attempts: Any, bands: Path | None) -> Iterator[str]:
         yield "band"
 
 
-def _base_name(path: str, names: Sequence[str]) -> str:
+def _base_name(path: str, paths: Sequence[str], names: Sequence[str]) -> str:
+    if path in paths:
+        return names[paths.index(path)]
     short = called([path], None)[0]
     return path if short in names else short
 
@@ -250,7 +252,7 @@ def _json(runs: Sequence[Run], written: Written, *, final: bool) -> dict[str, An
 
 
 def _print(runs: Sequence[Run], written: Written) -> None:
-    from outcomebox.eval.report.sections import headline_figures  # noqa: PLC0415 -- as above
+    from outcomebox.eval.report.headlines import headline_figures  # noqa: PLC0415 -- as above
 
     console = stdout()
     for run in runs:

@@ -60,6 +60,13 @@ def results(  # noqa: PLR0917 -- typer reads the parameters as flags
             metavar="FILE", help="Write the table of tries there: .parquet, .csv or .jsonl."
         ),
     ] = None,
+    counts: Annotated[
+        bool,
+        typer.Option(
+            "--counts",
+            help="Read of our own runs the index alone: what is there and how it ended.",
+        ),
+    ] = False,
     allow_incomplete: AllowIncomplete = False,
     as_json: AsJson = False,
 ) -> None:
@@ -70,7 +77,9 @@ def results(  # noqa: PLR0917 -- typer reads the parameters as flags
     """
     console = stderr()
     with reported(console):
-        found = load_results(paths, kind=kind, fields=field, due=expected, attempts=attempts)
+        found = load_results(
+            paths, kind=kind, fields=field, due=expected, attempts=attempts, counts=counts
+        )
         proof = completeness(found)
         if out is not None:
             write_results(found, out)

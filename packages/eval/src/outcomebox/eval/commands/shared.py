@@ -74,6 +74,7 @@ def load_results(
     fields: Sequence[str] | None = None,
     due: str | None = None,
     attempts: int | None = None,
+    counts: bool = False,
 ) -> Results:
     """Read results as a command's options name them.
 
@@ -83,12 +84,14 @@ def load_results(
         fields: As ``--field`` gives them.
         due: As ``--expected`` gives it.
         attempts: As ``--attempts`` gives it.
+        counts: Read of our own rows their index alone.
 
     Raises:
         InputError: Something cannot be used.
     """
     expected = None if due is None else read_expected(Path(due), attempts)
-    found = read_results(paths, kind=kind, fields=pairs("field", fields), expected=expected)
+    named = pairs("field", fields)
+    found = read_results(paths, kind=kind, fields=named, expected=expected, counts=counts)
     return with_attempts(found, attempts) if expected is None and attempts is not None else found
 
 

@@ -89,8 +89,19 @@ def _overall(names: tuple[str, str], level: float, found: Difference) -> Iterato
         f"{new} passes {points(found.value).lstrip('+-')} points "
         f"{'more' if found.finding == 'better' else 'less'} often than {base}: {rates} ({about})."
     )
-    if found.smallest is not None:
-        yield f"These data would have shown {100 * found.smallest:.1f} points four times in five."
+    if found.smallest is None or found.value is None:
+        return
+    if abs(found.value) < found.smallest:
+        yield (
+            f"These data are few for that: only a true difference of {100 * found.smallest:.1f} "
+            "points would have been seen four times in five, and what few data find tends to be "
+            "larger than it is."
+        )
+    else:
+        yield (
+            f"A true difference of {100 * found.smallest:.1f} points would have been seen four "
+            "times in five."
+        )
 
 
 def _these(

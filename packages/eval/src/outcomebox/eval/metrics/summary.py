@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, get_args
 
@@ -13,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from outcomebox.eval.completeness import Completeness, completeness
-from outcomebox.eval.metrics import rates, repeat
+from outcomebox.eval.metrics import repeat
 from outcomebox.eval.metrics.columns import TaskColumns, due_tries, looked_at, task_columns
 from outcomebox.eval.metrics.cost import (
     Cost,
@@ -25,13 +24,13 @@ from outcomebox.eval.metrics.cost import (
 )
 from outcomebox.eval.metrics.estimate import Estimate
 from outcomebox.eval.metrics.group import group_of
-from outcomebox.eval.metrics.intervals import LEVEL, RESAMPLES, jeffreys
+from outcomebox.eval.metrics.intervals import LEVEL, RESAMPLES
 from outcomebox.eval.metrics.model import Group, GroupKind, TaskLine
 from outcomebox.eval.metrics.prices import Prices
 from outcomebox.eval.metrics.resampled import Bootstrap, resample
 from outcomebox.eval.metrics.sheet import Asked, Sheet
-from outcomebox.eval.metrics.signature import SIGNATURES
 from outcomebox.eval.metrics.spending import exchanges, spent
+from outcomebox.eval.metrics.task_lines import task_lines
 from outcomebox.eval.results import Results, Source, inferred
 from outcomebox.sandbox.errors import InputError
 
@@ -128,7 +127,6 @@ def summarize(
     rows = exchanges(due, prices)
     tries = looked_at(spent(due, rows, prices))
     frame = task_columns(results, tries).with_columns(due=pl.lit(k, dtype=pl.Int64))
-    own = bands is None
     frame = frame.with_columns(band=pl.Series(_bands(frame, bands), dtype=pl.String))
     attempts = tries.filter("counted")
     columns = TaskColumns.of(frame, attempts)
@@ -140,9 +138,6 @@ def summarize(
     ]
     resample([sheet.ratios for sheet in sheets], columns.domains, asked.bootstrap)
     overall, *rest = map(group_of, sheets)
-    notes = [*results.notes]
-    if "band" in by and own:
-        notes.append(OWN_BANDS)
     policies = results.attempts.get_column("policy").drop_nulls().unique()
     return Summary(
         policy=policies[0] if policies.len() == 1 else None,
@@ -155,7 +150,7 @@ def summarize(
         completeness=completeness(results),
         overall=overall,
         groups={kind: tuple(each for each in rest if each.kind == kind) for kind in kinds[1:]},
-        tasks=_task_lines(frame, attempts, asked),
+        tasks=task_lines(frame, attempts, asked),
         cost=Cost(
             basis=basis_of(tries, prices),
             currency=None if prices is None else prices.currency,
@@ -165,7 +160,7 @@ def summarize(
             lines=(*listed_lines(prices), *lines),
             notes=notes_of(rows, prices),
         ),
-        notes=tuple(notes),
+        notes=(*results.notes, *(_band_notes(frame, bands) if "band" in by else ())),
     )
 
 
@@ -173,8 +168,10 @@ def _check(results: Results, ks: Sequence[int] | None, level: float, resamples: 
     if results.attempts.is_empty():
         where = ", ".join(source.path for source in results.source) or None
         raise InputError("there are no rows, so there are no figures", file=where)
-    if results.expected is not None and results.expected.attempts < 1:
-        raise InputError("no attempt is due at any task; ask for at least 1", field="attempts")
+    if results.expected is not None and not results.expected.total:
+        raise InputError(
+            "no attempt is due; name at least one task and one attempt at it", field="expected"
+        )
     wrong = [k for k in ks or () if k < 1]
     if wrong:
         raise InputError("counts attempts, from 1", field="k", value=wrong[0])
@@ -206,6 +203,14 @@ def _bands(frame: pl.DataFrame, bands: Mapping[str, str] | None) -> list[str | N
     return [None if early else band for band, early in zip(found, stopped, strict=True)]
 
 
+def _band_notes(frame: pl.DataFrame, bands: Mapping[str, str] | None) -> Iterator[str]:
+    if bands is None:
+        yield OWN_BANDS
+    without = frame.get_column("band").null_count()
+    if without:
+        yield f"{without} of {frame.height} tasks have no band and are in no row of that table."
+
+
 def _members(kind: GroupKind, frame: pl.DataFrame) -> list[tuple[str, NDArray[np.intp]]]:
     """Groups of a kind with the positions of their tasks: by name, bands from the hardest."""
     if kind == "overall":
@@ -218,60 +223,6 @@ def _members(kind: GroupKind, frame: pl.DataFrame) -> list[tuple[str, NDArray[np
     hardest = {band: at for at, band in enumerate(repeat.BANDS)} if kind == "band" else {}
     names = sorted(found, key=lambda name: (hardest.get(name, len(hardest)), name))
     return [(name, np.asarray(found[name], dtype=np.intp)) for name in names]
-
-
-def _task_lines(frame: pl.DataFrame, attempts: pl.DataFrame, asked: Asked) -> tuple[TaskLine, ...]:
-    passed, clean = frame.get_column("passed").to_numpy(), frame.get_column("clean").to_numpy()
-    stopped = frame.get_column("stopped").to_numpy()
-    k = asked.k
-    rate = rates.pass_at_1(passed, clean)
-    ends = jeffreys(passed, clean, asked.bootstrap.level)
-    so_all, so_any = rates.all_of_k(passed, clean, k), rates.any_of_k(passed, clean, k)
-    at_least, again = repeat.at_least(passed, clean), repeat.again(passed, clean, k)
-    # What is biased is not told.
-    for column in (rate, ends, so_all, at_least, again):
-        column[stopped] = np.nan
-    signatures = _signatures(attempts)
-    return tuple(
-        TaskLine(
-            uid=row["uid"],
-            domain=row["domain"],
-            family=row["family"],
-            tags=tuple(row["tags"]),
-            band=row["band"],
-            due=k,
-            clean=row["clean"],
-            passed=row["passed"],
-            errors=row["errors"],
-            missing=row["missing"],
-            stopped=row["stopped"],
-            rate=_known(rate[at]),
-            low=_known(ends[at, 0]),
-            high=_known(ends[at, 1]),
-            dependable=_yes(so_all[at]),
-            any=_yes(so_any[at]),
-            at_least=_known(at_least[at]),
-            again=_known(again[at]),
-            cost=row["cost.known"] if row["cost.priced"] == row["cost.tries"] > 0 else None,
-            signature=signatures.get(row["uid"]),
-        )
-        for at, row in enumerate(frame.iter_rows(named=True))
-    )
-
-
-def _signatures(attempts: pl.DataFrame) -> dict[str, str]:
-    found: dict[str, Counter[str]] = {}
-    for uid, name in attempts.select("uid", "signature").drop_nulls().iter_rows():
-        found.setdefault(uid, Counter())[name] += 1
-    return {uid: max(SIGNATURES, key=lambda name: counts[name]) for uid, counts in found.items()}
-
-
-def _known(value: float) -> float | None:
-    return None if math.isnan(value) else float(value)
-
-
-def _yes(value: float) -> bool | None:
-    return None if math.isnan(value) else bool(value)
 
 
 def _plain(value: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 
 from outcomebox.eval.reading.values import Place, count, optional_text, text, texts
 from outcomebox.eval.results import Expected, ExpectedTask, Results, with_expected
+from outcomebox.sandbox._yaml import load_yaml
 from outcomebox.sandbox.errors import InputError
 
 PLAN = "run.json"
@@ -145,14 +146,15 @@ def beside(rows: Path, name: str) -> Path:
 
 
 def _list(path: Path) -> Expected:
+    if path.suffix in {".json", ".yaml", ".yml"}:
+        plain = plain_json(path) if path.suffix == ".json" else load_yaml(path)
+        return Expected(_entries(path, plain), (), str(path))
     try:
         data = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
             f"cannot be read ({error}); name a list of tasks or a run's folder", file=path
         ) from None
-    if path.suffix in {".json", ".yaml", ".yml"}:
-        return Expected(_entries(path, _plain(path, data)), (), str(path))
     if path.suffix == ".csv":
         lines: Any = list(csv.DictReader(data.splitlines()))
         if not lines or "uid" not in lines[0]:
@@ -160,17 +162,6 @@ def _list(path: Path) -> Expected:
         return Expected(_rows(path, lines), (), str(path))
     named = (line.partition("#")[0].strip() for line in data.split("\n"))
     return Expected(_entries(path, [each for each in named if each]), (), str(path))
-
-
-def _plain(path: Path, data: str) -> Any:
-    if path.suffix == ".json":
-        return plain_json(path)
-    import yaml  # noqa: PLC0415 -- few lists are YAML
-
-    try:
-        return yaml.load(data, Loader=yaml.BaseLoader)  # noqa: S506 -- texts alone: safer than safe
-    except yaml.YAMLError as error:
-        raise InputError(f"is not YAML ({error}); mend it", file=path) from None
 
 
 def _entries(path: Path, plain: Any) -> dict[str, ExpectedTask]:

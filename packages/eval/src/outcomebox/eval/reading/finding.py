@@ -10,10 +10,11 @@ from typing import Any
 from outcomebox.eval.reading.due import beside, plain_json, plan_of, union
 from outcomebox.eval.reading.frame import Rows, names, version_notes
 from outcomebox.eval.reading.inspect_log import is_inspect, read_inspect
-from outcomebox.eval.reading.lines import decode
+from outcomebox.eval.reading.lines import decode, json_file
 from outcomebox.eval.reading.ours import read_ours
+from outcomebox.eval.reading.slim import read_slim
 from outcomebox.eval.reading.table import read_table
-from outcomebox.eval.reading.tau2 import is_tau2, json_file, read_tau2
+from outcomebox.eval.reading.tau2 import is_tau2, read_tau2
 from outcomebox.eval.reading.thinkingbox import read_thinkingbox
 from outcomebox.eval.results import Expected, Results, Source, inferred, with_expected
 from outcomebox.sandbox.errors import InputError
@@ -31,6 +32,7 @@ def read(
     kind: str | None,
     fields: Mapping[str, str],
     expected: Expected | None,
+    counts: bool,
 ) -> Results:
     """Read files; see :func:`outcomebox.eval.results.read_results`."""
     if kind is not None and kind not in KINDS:
@@ -40,7 +42,7 @@ def read(
     sources: list[Source] = []
     plans: list[Expected | None] = []
     for file in files:
-        source, plan = _read(file, kind or kind_of(file), fields, rows)
+        source, plan = _read(file, kind or kind_of(file), fields, rows, counts=counts)
         sources.append(source)
         plans.append(plan)
     frame = rows.frame(names(files))
@@ -93,7 +95,7 @@ def kind_of(file: Path) -> str:
     if file.name == ROWS:
         return "ours"
     if file.suffix == ".json":
-        plain = _json(file)
+        plain = json_file(file, constants=True)[1]
         if is_tau2(plain):
             return "tau2"
         if is_inspect(plain):
@@ -109,14 +111,6 @@ def kind_of(file: Path) -> str:
     raise InputError(
         f"nothing tells what this file is; say it with --kind: {', '.join(KINDS)}", file=file
     )
-
-
-def _json(file: Path) -> Any:
-    try:
-        return json_file(file)[1]
-    except InputError:
-        # NaN, which Inspect writes, is no JSON elsewhere.
-        return plain_json(file)
 
 
 def _first_row(file: Path) -> Mapping[str, Any]:
@@ -148,14 +142,15 @@ def _first_row(file: Path) -> Mapping[str, Any]:
 
 
 def _read(
-    file: Path, kind: str, fields: Mapping[str, str], rows: Rows
+    file: Path, kind: str, fields: Mapping[str, str], rows: Rows, *, counts: bool
 ) -> tuple[Source, Expected | None]:
     if fields and kind in {"ours", "tau2"}:
         raise InputError(
             f"the fields of {kind} rows are fixed; leave --field out", field="field", file=file
         )
     if kind == "ours":
-        return read_ours(file, rows, stopped=_stopped(file)), plan_of(file)
+        reader = read_slim if counts else read_ours
+        return reader(file, rows, stopped=_stopped(file)), plan_of(file)
     if kind == "thinkingbox":
         return read_thinkingbox(file, rows, fields), None
     if kind == "tau2":

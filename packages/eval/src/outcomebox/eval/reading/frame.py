@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any, TypedDict, cast
 
 import polars as pl
@@ -185,10 +186,7 @@ def _usages(lists: Sequence[Sequence[Usage] | None]) -> pl.Series:
     """The column of tokens; nothing said is an empty list."""
     flat = [each for usages in lists for each in usages or ()]
     schema = cast(pl.Struct, USAGE.inner).to_schema()
-    parts = pl.DataFrame(
-        {name: [cast(Mapping[str, Any], each)[name] for each in flat] for name in schema},
-        schema=schema,
-    )
+    parts = pl.DataFrame(list(map(itemgetter(*schema), flat)), schema=schema, orient="row")
     return _gathered(parts.to_struct(), [usages or () for usages in lists])
 
 

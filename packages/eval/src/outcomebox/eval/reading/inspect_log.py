@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import json
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 from outcomebox.eval.reading.fields import Ids
 from outcomebox.eval.reading.frame import Rows, Usage
+from outcomebox.eval.reading.lines import json_file
 from outcomebox.eval.reading.ours import canonical
 from outcomebox.eval.reading.values import (
     Place,
@@ -41,7 +41,7 @@ def is_inspect(plain: Any) -> bool:
 
 
 def read_inspect(
-    path: Path, into: Rows, chosen: Mapping[str, str], plain: Any = None
+    path: Path, into: Rows, chosen: Mapping[str, str]
 ) -> tuple[Source, Expected | None]:
     """Read a log.
 
@@ -49,7 +49,6 @@ def read_inspect(
         path: The file.
         into: Where rows go.
         chosen: ``passed`` -> name of the scorer (or ``scorer.key``) whose score is the verdict.
-        plain: What the file holds, where it has been read already.
 
     Returns:
         The source, and what its run was to do, where it names its samples.
@@ -62,14 +61,11 @@ def read_inspect(
             raise InputError(
                 "of Inspect logs only passed can be chosen", field="field", value=column
             )
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=path) from error
     if path.suffix == ".eval":
         head, samples = _own_reader(path)
+        data = path.read_bytes()
     else:
-        head = plain if plain is not None else _json(path, data)
+        data, head = json_file(path, constants=True)
         if not is_inspect(head):
             raise InputError("is no log of Inspect: it needs eval and status", file=path)
         samples = iter(head.get("samples") or ())
@@ -86,14 +82,6 @@ def read_inspect(
     return source, log.expected()
 
 
-def _json(path: Path, data: bytes) -> Any:
-    # Inspect writes NaN for a score that a scorer could not give.
-    try:
-        return json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"is not JSON ({error}); write it again", file=path) from None
-
-
 def _own_reader(path: Path) -> tuple[Mapping[str, Any], Iterator[Mapping[str, Any]]]:
     """Head and samples of an `.eval` file, in the JSON form."""
     try:
@@ -105,9 +93,9 @@ def _own_reader(path: Path) -> tuple[Mapping[str, Any], Iterator[Mapping[str, An
             file=path,
         ) from error
     try:
-        head = log.read_eval_log(str(path), header_only=True).model_dump(mode="python")
+        head = log.read_eval_log(str(path), header_only=True).model_dump(exclude_none=True)
         samples = log.read_eval_log_samples(str(path), all_samples_required=False)
-        return head, (sample.model_dump(mode="python") for sample in samples)
+        return head, (sample.model_dump(exclude_none=True) for sample in samples)
     except Exception as error:
         # Its errors are of many kinds, from zip files to validation.
         raise InputError(f"cannot be read by Inspect ({error})", file=path) from error

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import zlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -22,6 +24,8 @@ from outcomebox.sandbox.errors import InputError
 
 _SEAL = re.compile(rb',"checksum":"([0-9a-f]{8})"\}\n?\Z')
 _BUFFER = 1 << 20
+_HASHED = 1 << 23
+"""Bytes hashed at a time, beside the reading: many, for each piece waits for the interpreter."""
 _SEAL_LENGTH = len(',"checksum":"00000000"}\n')
 
 
@@ -34,18 +38,14 @@ class Lines:
     Attributes:
         rows: How many whole ones have been read.
         torn: Last lines that were cut off.
+        sha256: Of the file as it was when the reading began; there when it has ended.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.rows = 0
         self.torn = 0
-        self._digest = hashlib.sha256()
-
-    @property
-    def sha256(self) -> str:
-        """Of the bytes that have been read."""
-        return self._digest.hexdigest()
+        self.sha256 = ""
 
     def __iter__(self) -> Iterator[tuple[dict[str, Any], Place]]:
         """The objects, in the order written.
@@ -54,9 +54,13 @@ class Lines:
             InputError: The file cannot be read, or a line is broken.
         """
         try:
-            with self.path.open("rb", buffering=_BUFFER) as file:
+            with self.path.open("rb", buffering=_BUFFER) as file, ThreadPoolExecutor(1) as beside:
+                left = os.fstat(file.fileno()).st_size
+                digest = beside.submit(_sha256, self.path, left)
                 for number, line in enumerate(file, 1):
-                    self._digest.update(line)
+                    left -= len(line)
+                    if left < 0:
+                        break  # written since
                     if line.isspace():
                         continue
                     place = Place(self.path, number)
@@ -66,8 +70,19 @@ class Lines:
                         continue
                     self.rows += 1
                     yield row, place
+                self.sha256 = digest.result()
         except OSError as error:
             raise InputError(f"cannot be read: {error.strerror}", file=self.path) from error
+
+
+def _sha256(path: Path, size: int) -> str:
+    """Of the first bytes of a file."""
+    digest = hashlib.sha256()
+    with path.open("rb", buffering=0) as file:
+        while size > 0 and (data := file.read(min(size, _HASHED))):
+            digest.update(data)
+            size -= len(data)
+    return digest.hexdigest()
 
 
 def parse(line: bytes, place: Place) -> dict[str, Any] | None:
@@ -115,6 +130,30 @@ def decode(data: bytes) -> Any:
     except orjson.JSONDecodeError:
         # What is JSON all the same: whole numbers of any size, and half characters.
         return json.loads(data.decode(), parse_constant=_no_constant)
+
+
+def json_file(path: Path, *, constants: bool = False) -> tuple[bytes, Any]:
+    """A JSON file whole: its bytes, and its value.
+
+    Args:
+        path: The file.
+        constants: Whether NaN and the infinities are taken, which Inspect writes.
+
+    Raises:
+        InputError: It cannot be read, is empty, or is no JSON.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=path) from error
+    if not data.strip():
+        raise InputError("is empty; write it again, or name another file", file=path)
+    try:
+        return data, json.loads(data) if constants else decode(data)
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            f"is not JSON ({error}); it may have been cut off: write it again", file=path
+        ) from None
 
 
 def _checksum(line: bytes, end: int) -> int:

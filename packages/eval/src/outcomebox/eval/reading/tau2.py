@@ -14,7 +14,7 @@ from typing import Any
 
 from outcomebox.eval.reading.fields import Ids
 from outcomebox.eval.reading.frame import Rows, Usage
-from outcomebox.eval.reading.lines import decode
+from outcomebox.eval.reading.lines import json_file
 from outcomebox.eval.reading.ours import canonical
 from outcomebox.eval.reading.values import (
     Place,
@@ -75,26 +75,6 @@ def read_tau2(path: Path, into: Rows) -> tuple[Source, Expected]:
         rows += 1
     due = Expected(tasks, tuple(range(info.trials)), f"tasks and trials of {path}")
     return Source(str(path), "tau2", digest.hexdigest(), rows), due
-
-
-def json_file(path: Path) -> tuple[bytes, Any]:
-    """A JSON file whole.
-
-    Raises:
-        InputError: It cannot be read, is empty, or is no JSON.
-    """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=path) from error
-    if not data.strip():
-        raise InputError("is empty; write it again, or name another file", file=path)
-    try:
-        return data, decode(data)
-    except (ValueError, RecursionError) as error:
-        raise InputError(
-            f"is not JSON ({error}); it may have been cut off: write it again", file=path
-        ) from None
 
 
 class _Info:

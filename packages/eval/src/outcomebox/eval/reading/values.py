@@ -84,6 +84,8 @@ def count(value: Any, field: str, place: Place, *, least: int = 0) -> int:
 
 def optional_count(value: Any, field: str, place: Place) -> int | None:
     """A whole number from 0, or nothing."""
+    if type(value) is int and 0 <= value < LARGEST:
+        return value  # nearly all are like this
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return None if value is None else count(value, field, place)

@@ -74,7 +74,7 @@ def _rerun(group: Group, level: float) -> Table:
         "Would it happen again?",
         (Column("", number=False), Column("tasks", about(repeat.rerun, level))),
         rows,
-        "From each task's Jeffreys posterior: a task that passed every attempt need not do so again.",
+        "From each task's Jeffreys posterior: what passed every attempt need not do so again.",
     )
 
 
@@ -143,8 +143,8 @@ def _blame(found: Failures, digits: int) -> Table:
         "Who may be to blame",
         heads,
         tuple(rows),
-        "A failure is a failure, whoever may be to blame: what the user simulator or the grader may "
-        "have caused is counted apart, and taken out of nothing.",
+        "A failure is a failure, whoever may be to blame: what the user simulator or the grader "
+        "may have caused is counted apart, and taken out of nothing.",
     )
 
 

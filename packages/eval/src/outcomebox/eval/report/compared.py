@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from outcomebox.eval.compare.model import Comparison, Difference, Paired
+from outcomebox.eval.compare.model import Comparison, CostDifference, Difference, Paired
 from outcomebox.eval.compare.verdict import p_words
 from outcomebox.eval.report.numbers import NONE, money, points, shown
 from outcomebox.eval.report.tables import Cell, Column, Table, name
@@ -30,15 +30,15 @@ def comparison_tables(found: Comparison, *, digits: int) -> Iterator[Table]:
             Cell(NONE),
         ),
     ]
-    for asked in (found.all_k, found.any_k):
-        if asked is not None:
-            rows.append(
-                (
-                    name(_question(asked)),
-                    *_difference(asked.difference, digits),
-                    Cell(p_words(asked.p)),
-                )
-            )
+    rows += [
+        (
+            name(_question(asked)),
+            *_difference(asked.difference, digits),
+            Cell(p_words(asked.p)),
+        )
+        for asked in (found.all_k, found.any_k)
+        if asked is not None
+    ]
     yield Table("differences", "Differences", heads, tuple(rows), "Paired by task; new minus base.")
     if len(found.domains) > 1:
         yield _domains(found, level, digits)
@@ -46,7 +46,7 @@ def comparison_tables(found: Comparison, *, digits: int) -> Iterator[Table]:
         if asked is not None and (asked.gained or asked.lost):
             yield _changed(asked)
     if found.cost is not None:
-        yield _cost(found)
+        yield _cost(found, found.cost)
 
 
 def _domains(found: Comparison, level: str, digits: int) -> Table:
@@ -66,8 +66,11 @@ def _domains(found: Comparison, level: str, digits: int) -> Table:
             Cell(f"{each.tasks}", "", float(each.tasks)),
             *_difference(each.pass_1, digits),
         ]
-        for paired in (each.all_k, each.any_k)[: len(asked)]:
-            cells.append(Cell(NONE if paired is None else _moved(paired)))
+        cells += [
+            Cell(NONE if paired is None else _moved(paired))
+            for paired, whole in ((each.all_k, found.all_k), (each.any_k, found.any_k))
+            if whole is not None
+        ]
         rows.append(tuple(cells))
     return Table("domains", "By domain", tuple(heads), tuple(rows))
 
@@ -87,17 +90,15 @@ def _changed(asked: Paired) -> Table:
         f"Tasks gained and lost: {_question(asked)}",
         heads,
         rows,
-        f"Two runs of one policy would gain, and lose, about {asked.by_luck:.0f} each by luck alone.",
+        f"By luck alone two runs of one policy would gain, and lose, about {asked.by_luck:.0f}.",
     )
 
 
-def _cost(found: Comparison) -> Table:
-    assert found.cost is not None
-    cost = found.cost
+def _cost(found: Comparison, cost: CostDifference) -> Table:
     rows = (
         (name("campaign"), _money(cost.base), _money(cost.new), Cell("")),
         (
-            name("a success"),
+            name("per success"),
             _money(cost.per_success.base),
             _money(cost.per_success.new),
             Cell(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from outcomebox.eval.compare.model import Comparison
 from outcomebox.eval.report.behind import behind_tables
@@ -37,16 +38,36 @@ class Part:
     pictures: tuple[Picture, ...]
 
 
-def contents(
-    runs: Sequence[Run], comparisons: Sequence[Comparison], *, digits: int
-) -> Iterator[Part]:
-    """All parts of a report.
+@dataclass(frozen=True)
+class Report:
+    """What is written, before it has a format.
 
-    Args:
+    Attributes:
+        title: The heading.
         runs: The runs; at least one.
         comparisons: What is compared.
-        digits: Decimals of shares.
+        digits: Decimals of shares in per cent.
     """
+
+    title: str
+    runs: Sequence[Run]
+    comparisons: Sequence[Comparison] = ()
+    digits: int = 1
+
+    @property
+    def final(self) -> bool:
+        """Whether the figures of all runs are."""
+        return all(run.summary.final for run in self.runs)
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """Its tables and pictures under their headings."""
+        return tuple(_parts(self.runs, self.comparisons, digits=self.digits))
+
+
+def _parts(
+    runs: Sequence[Run], comparisons: Sequence[Comparison], *, digits: int
+) -> Iterator[Part]:
     many = len(runs) > 1
     together = [cost_table(runs, digits=digits)]
     if many:

@@ -3,29 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from outcomebox.eval.report.frame import HEAT
+from outcomebox.eval.report.headlines import Headline
 from outcomebox.eval.report.plots import Picture
 from outcomebox.eval.report.tables import Cell, Column, Table
 from outcomebox.reward.pages.parts import text
 
 _BAR = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Headline:
-    """A figure that stands large.
-
-    Attributes:
-        value: The figure.
-        what: What it is.
-        notes: Its interval, and what that is about.
-    """
-
-    value: str
-    what: str
-    notes: Sequence[str] = ()
 
 
 def headlines(figures: Iterable[Headline]) -> str:
@@ -75,7 +60,8 @@ def table(found: Table, place: str, level: int = 3) -> str:
     rows = "".join(
         _row(found, row, total=found.total and row is found.rows[-1]) for row in found.rows
     )
-    caption = f'<p class="dim">{text(found.caption)}</p>' if found.caption else ""
+    told = " ".join(filter(None, (found.heat, found.caption)))
+    caption = f'<p class="dim">{text(told)}</p>' if told else ""
     kind = ' class="heat"' if found.heat else ""
     return (
         f'<section><h{level} id="{text(place)}">{text(found.title)}</h{level}>\n{caption}'

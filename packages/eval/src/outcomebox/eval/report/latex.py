@@ -1,15 +1,14 @@
-"""The report's tables for a paper: booktabs, one table environment each.
+r"""The report's tables for a paper: booktabs, one table environment each.
 
-The document needs ``\\usepackage{booktabs}``; the file is read with ``\\input``.
+The document needs ``\usepackage{booktabs}``; the file is read with ``\input``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from outcomebox.eval.report.contents import Part
-from outcomebox.eval.report.run import Run
+from outcomebox.eval.report.contents import Part, Report
 from outcomebox.eval.report.tables import Cell, Table
 from outcomebox.reward.pages.parts import printable
 
@@ -32,22 +31,16 @@ _ESCAPES = {
 _SPECIAL = re.compile("|".join(map(re.escape, _ESCAPES)))
 
 
-def latex(runs: Sequence[Run], parts: Sequence[Part]) -> str:
-    """All tables as one text.
-
-    Args:
-        runs: The runs.
-        parts: Tables under their headings.
-    """
+def latex(report: Report) -> str:
+    """All tables of a report as one text."""
     lines = ["% needs \\usepackage{booktabs}"]
-    open_runs = [run for run in runs if not run.summary.final]
-    for run in open_runs:
-        lines += [
-            f"% {run.name}: {line}" for line in map(_comment, run.summary.completeness.words())
-        ]
-    for part in parts:
+    for run in report.runs:
+        if not run.summary.final:
+            told = run.summary.completeness.words()
+            lines += [f"% {_comment(f'{run.name}: {line}')}" for line in told]
+    for part in report.parts:
         for table in part.tables:
-            lines += ["", *_table(table, part, final=not open_runs)]
+            lines += ["", *_table(table, part, final=report.final)]
     return "\n".join(lines) + "\n"
 
 
@@ -72,7 +65,8 @@ def _table(table: Table, part: Part, *, final: bool) -> Iterator[str]:
     yield r"\centering"
     yield f"\\caption{{{mark}{caption}. {notes}}}".replace(". }", ".}")
     yield f"\\label{{tab:{re.sub('[^a-z0-9]+', '-', f'{part.name}-{table.name}'.lower())}}}"
-    yield f"\\begin{{tabular}}{{{''.join('r' if column.number else 'l' for column in table.columns)}}}"
+    sides = "".join("r" if column.number else "l" for column in table.columns)
+    yield f"\\begin{{tabular}}{{{sides}}}"
     yield r"\toprule"
     yield " & ".join(plain(column.title) for column in table.columns) + r" \\"
     yield r"\midrule"

@@ -3,51 +3,36 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from outcomebox.eval.compare.model import Comparison
-from outcomebox.eval.report.contents import Part
-from outcomebox.eval.report.html import Headline
+from outcomebox.eval.report.contents import Report
+from outcomebox.eval.report.headlines import Headline, headline_figures, sentence
 from outcomebox.eval.report.plots import Picture
 from outcomebox.eval.report.run import Run
-from outcomebox.eval.report.sections import headline_figures, sentence
 from outcomebox.eval.report.tables import Cell, Table
 from outcomebox.reward.pages.parts import printable
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~#&])")
 
 
-def markdown(
-    title: str,
-    runs: Sequence[Run],
-    comparisons: Sequence[Comparison],
-    parts: Sequence[Part],
-    *,
-    digits: int,
-    pictures: str,
-) -> str:
-    """The report as one text.
+def markdown(report: Report, *, pictures: str) -> str:
+    """A report as one text.
 
     Args:
-        title: Its heading.
-        runs: The runs.
-        comparisons: What is compared.
-        parts: Tables and pictures under their headings.
-        digits: Decimals of shares.
-        pictures: The folder of the pictures, as a link names it.
+        report: The report.
+        pictures: The folder of its pictures, as a link names it.
     """
-    lines = [f"# {plain(title)}", "", plain(sentence(runs)), ""]
+    runs = report.runs
+    lines = [f"# {plain(report.title)}", "", plain(sentence(runs)), ""]
     for run in runs:
         lines += _state(run, named=len(runs) > 1)
     for run in runs:
-        lines += _headlines(headline_figures(run, digits=digits), run.name if len(runs) > 1 else "")
-    verdicts = {
-        f"{found.new.name} against {found.base.name}": found.verdict for found in comparisons
-    }
-    for part in parts:
+        figures = headline_figures(run, digits=report.digits)
+        lines += _headlines(figures, run.name if len(runs) > 1 else "")
+    for part in report.parts:
         lines += [f"## {plain(part.title)}", ""]
-        if part.title in verdicts:
-            lines += [f"**Verdict.** {plain(verdicts[part.title])}", ""]
+        if part.kind == "comparison":
+            lines += [f"**Verdict.** {plain(report.comparisons[part.place].verdict)}", ""]
         for picture in part.pictures:
             lines += [_picture(picture, pictures), ""]
         for table in part.tables:

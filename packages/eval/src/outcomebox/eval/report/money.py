@@ -55,15 +55,16 @@ def cost_table(runs: Sequence[Run], *, digits: int) -> Table | None:
     heads = (
         Column("run", number=False),
         Column("campaign", _about(figures.campaign, level)),
-        Column("an attempt"),
-        Column("a success", _about(figures.per_success, level)),
-        Column(f"a task passed {k}/{k}", _about(figures.per_dependable, level)),
+        Column("per attempt"),
+        Column("per success", _about(figures.per_success, level)),
+        Column(f"per {k}/{k} task", _about(figures.per_dependable, level)),
         Column("pass@1"),
         Column(f"{k}/{k}"),
     )
     caption = f"{cost.currency or 'Money'}: {cost.basis}. All tries and all roles count."
+    caption += "".join(f" {note}" for note in cost.notes)
     if len(known) > 1:
-        caption += " Frontier: no run is both no dearer a success and at least as accurate."
+        caption += " Frontier: no run is both no dearer per success and at least as accurate."
     return Table("cost", "Cost", heads, tuple(rows), caption)
 
 

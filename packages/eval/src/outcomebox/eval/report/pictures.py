@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from outcomebox.eval.compare.model import Comparison
-from outcomebox.eval.metrics.estimate import Estimate
 from outcomebox.eval.metrics.model import Group
 from outcomebox.eval.report.money import frontier
 from outcomebox.eval.report.plots import (
@@ -126,9 +125,6 @@ def _both(name: str, group: Group, place: int) -> Both | None:
     every, once = group.dependable.share, group.any.share
     if every.value is None or once.value is None:
         return None
-    return Both(name, _ends(every), _ends(once), place)
-
-
-def _ends(found: Estimate) -> tuple[float, float | None, float | None]:
-    assert found.value is not None
-    return found.value, found.low, found.high
+    return Both(
+        name, (every.value, every.low, every.high), (once.value, once.low, once.high), place
+    )

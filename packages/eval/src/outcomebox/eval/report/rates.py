@@ -74,16 +74,8 @@ def heat_table(run: Run, *, digits: int) -> Table | None:
     if len(groups) < 2:
         return None
     all_groups = (*groups, run.summary.overall)
-    columns = [
-        list(heated([measure(group) for group in all_groups], digits))
-        for measure in (
-            lambda group: group.any.share.value,
-            lambda group: group.pass_1.value,
-            lambda group: group.dependable.share.value,
-            lambda group: group.retention.value,
-            lambda group: group.failures.silent.share.value,
-        )
-    ]
+    measured = [_measures(group) for group in all_groups]
+    columns = [list(heated(column, digits)) for column in zip(*measured, strict=True)]
     rows = [
         (name(titled(group)), *(column[place] for column in columns))
         for place, group in enumerate(all_groups)
@@ -101,10 +93,10 @@ def heat_table(run: Run, *, digits: int) -> Table | None:
         "Domains at a glance",
         (Column("domain", number=False), *map(Column, heads)),
         tuple(rows),
-        "Deeper is more, column by column. Retention: share of tasks passed every time / pass@1. Silent failures: of "
-        "the failed attempts, those that ended cleanly, wrote, and saw no error last.",
+        "Retention: share of tasks passed every time / pass@1. Silent failures: of the failed "
+        "attempts, those that ended cleanly, wrote, and saw no error last.",
         total=True,
-        heat=True,
+        heat="Deeper is more, column by column.",
     )
 
 
@@ -128,8 +120,17 @@ def runs_heat_table(runs: Sequence[Run], *, digits: int) -> Table | None:
         "pass@1 by run and domain",
         (Column("run", number=False), *map(Column, (*domains, "all tasks"))),
         tuple(rows),
-        "Deeper is more.",
-        heat=True,
+        heat="Deeper is more.",
+    )
+
+
+def _measures(group: Group) -> tuple[float | None, ...]:
+    return (
+        group.any.share.value,
+        group.pass_1.value,
+        group.dependable.share.value,
+        group.retention.value,
+        group.failures.silent.share.value,
     )
 
 
@@ -185,5 +186,5 @@ def observed(found: Observed, *, digits: int) -> Cell:
                 f"{shown(defined.value, 'share', digits=digits)} of the {defined.n} decided; {told}"
             )
         return Cell(f"{found.count}", told, float(found.count))
-    parts = [share.text, f"({share.under})" if share.under else ""]
+    parts = [share.text, f"[{share.under}]" if share.under else ""]
     return Cell(f"{found.count}", " ".join(filter(None, parts)), float(found.count))

@@ -151,6 +151,7 @@ function route() {
 }
 document.addEventListener("keydown", event => {
   if (!dialog.open || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "Escape") dialog.close();
   const to = { j: current?.after, k: current?.before }[event.key];
   if (to && to.chunk !== null) location.hash = to.link;
 });

@@ -111,7 +111,7 @@ def _lines(places: Sequence[Place]) -> Iterator[bytes]:
 def _opened(path: str, stack: ExitStack) -> tuple[mmap.mmap, Sequence[int]]:
     """A file, and where each of its lines begins, its end last."""
     try:
-        file = stack.enter_context(Path(path).open("rb"))
+        file = stack.enter_context(Path(path).open("rb"))  # noqa: SIM115 -- the stack closes it
         text = stack.enter_context(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     except (OSError, ValueError) as error:
         raise InputError(f"cannot be read again: {error}", file=Path(path)) from error

@@ -57,7 +57,7 @@ class Table:
         rows: From the top.
         caption: What it shows, in a sentence or two.
         total: Whether the last row is over all.
-        heat: Whether it is a heat map.
+        heat: What the colours of a heat map say; empty where there are none.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     caption: str = ""
     total: bool = False
-    heat: bool = False
+    heat: str = ""
 
 
 def name(text: str) -> Cell:

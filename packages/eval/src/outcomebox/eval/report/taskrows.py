@@ -81,12 +81,14 @@ def _row(task: TaskLine, run: int, at: int, priced: bool, digits: int) -> str:
         "tag": "\n".join(task.tags),
     }
     told = "".join(f' data-{name}="{text(mark)}"' for name, mark in marks.items() if mark)
+    at_least = -1 if task.at_least is None else task.at_least
     return (
-        f'<tr{told}><th scope="row">{named(task.uid)}</th><td class="extra">{text(task.domain)}</td>'
+        f'<tr{told}><th scope="row">{named(task.uid)}</th>'
+        f'<td class="extra">{text(task.domain)}</td>'
         f'<td class="number"{value(task.passed)}>{task.passed}/{task.clean}{under}</td>'
         f'<td class="number"{value(-1 if task.rate is None else task.rate)}>{rate}'
         f"<small>{text(ends)}</small></td>"
-        f'<td class="number extra"{value(-1 if task.at_least is None else task.at_least)}>{again}</td>'
+        f'<td class="number extra"{value(at_least)}>{again}</td>'
         f'<td class="extra">{text(signature)}</td>'
         + (f'<td class="number extra"{value(task.cost)}>{cost}</td>' if priced else "")
         + f'<td{value(task.passed)}><div class="cells" data-task="{run} {at}"></div></td></tr>\n'

@@ -14,7 +14,7 @@ import orjson
 import polars as pl
 
 from outcomebox.eval.compare.model import Comparison
-from outcomebox.eval.report.contents import Part, contents
+from outcomebox.eval.report.contents import Report
 from outcomebox.eval.report.frame import page
 from outcomebox.eval.report.latex import latex
 from outcomebox.eval.report.markdown import markdown
@@ -31,6 +31,16 @@ FORMATS = ("html", "md", "csv", "json", "tex")
 PAGE = "report.html"
 _FILES = "report.files"
 _PICTURES = "report.pictures"
+_ALL = (
+    PAGE,
+    _FILES,
+    "report.md",
+    _PICTURES,
+    "report.csv",
+    "report.tasks.csv",
+    "report.json",
+    "report.tex",
+)
 _OURS = {_FILES: re.compile(r"\d{5,}\.js"), _PICTURES: re.compile(r"[a-z0-9-]+\.svg")}
 _LINED = frozenset({"ours", "thinkingbox"})
 """Kinds of results whose rows are lines of a file, so that a transcript is one of them."""
@@ -59,7 +69,7 @@ def write_report(
     digits: int = 1,
     transcripts: bool = True,
 ) -> Written:
-    """Write a report into a folder; files of an older one are replaced.
+    """Write a report into a folder, in place of an older one.
 
     Args:
         runs: The runs; at least one.
@@ -79,34 +89,18 @@ def write_report(
     """
     check_formats(formats)
     _require_ours(folder)
-    parts = list(contents(runs, comparisons, digits=digits))
-    written = 0
+    report = Report(title, runs, comparisons, digits)
+    made: dict[str, Callable[[Path], int]] = {
+        "html": lambda scratch: _page(scratch, report, transcripts=transcripts),
+        "md": lambda scratch: _markdown(scratch, report),
+        "csv": lambda scratch: _csv(scratch, report),
+        "json": lambda scratch: _write(scratch / "report.json", _dumped(report_json(report))),
+        "tex": lambda scratch: _write(scratch / "report.tex", latex(report)),
+    }
     with _scratch(folder) as scratch:
-        if "html" in formats:
-            written = _page(scratch, runs, comparisons, parts, title, digits, transcripts)
-        texts: dict[str, tuple[str, Callable[[], str]]] = {
-            "csv": ("report.csv", lambda: figures_csv(runs)),
-            "json": ("report.json", lambda: _dumped(report_json(runs, comparisons, title))),
-            "tex": ("report.tex", lambda: latex(runs, parts)),
-            "md": (
-                "report.md",
-                lambda: markdown(
-                    title, runs, comparisons, parts, digits=digits, pictures=_PICTURES
-                ),
-            ),
-        }
-        for name, (file, made) in texts.items():
-            if name in formats:
-                _write(scratch / file, made())
-        if "csv" in formats:
-            _write(scratch / "report.tasks.csv", tasks_csv(runs))
-        if "md" in formats:
-            (scratch / _PICTURES).mkdir()
-            for part in parts:
-                for picture in part.pictures:
-                    _write(scratch / _PICTURES / f"{picture.name}.svg", picture.file())
-        placed = [_place(each, folder / each.name) for each in sorted(scratch.iterdir())]
-    return Written(tuple(placed), written)
+        counts = {name: make(scratch) for name, make in made.items() if name in formats}
+        placed = _place(scratch, folder)
+    return Written(placed, counts.get("html", 0))
 
 
 def check_formats(formats: Sequence[str]) -> None:
@@ -123,25 +117,31 @@ def check_formats(formats: Sequence[str]) -> None:
             raise InputError(f"is none of {listed}", field="format", value=name)
 
 
-def _page(
-    scratch: Path,
-    runs: Sequence[Run],
-    comparisons: Sequence[Comparison],
-    parts: Sequence[Part],
-    title: str,
-    digits: int,
-    transcripts: bool,
-) -> int:
+def _page(scratch: Path, report: Report, *, transcripts: bool) -> int:
+    """Write the page; returns the transcripts beside it."""
     side = SideFiles(scratch / _FILES)
     held: list[dict[Key, tuple[int, int]]] = []
-    for run in runs:
+    for run in report.runs:
         keys, places = _places(run) if transcripts else ([], [])
         held.append(dict(zip(keys, side.write(places), strict=True)) if places else {})
-    body = sections(title, runs, comparisons, parts, digits=digits)
     beside = any(held)
-    data = page_data(runs, held, _FILES if beside else None)
-    _write(scratch / PAGE, page(title, body, data, beside=beside))
+    data = page_data(report.runs, held, _FILES if beside else None)
+    _write(scratch / PAGE, page(report.title, sections(report), data, beside=beside))
     return sum(map(len, held))
+
+
+def _markdown(scratch: Path, report: Report) -> int:
+    folder = scratch / _PICTURES
+    folder.mkdir()
+    for part in report.parts:
+        for picture in part.pictures:
+            _write(folder / f"{picture.name}.svg", picture.file())
+    return _write(scratch / "report.md", markdown(report, pictures=_PICTURES))
+
+
+def _csv(scratch: Path, report: Report) -> int:
+    _write(scratch / "report.tasks.csv", tasks_csv(report.runs))
+    return _write(scratch / "report.csv", figures_csv(report.runs))
 
 
 def _places(run: Run) -> tuple[list[Key], list[tuple[str, int]]]:
@@ -156,21 +156,13 @@ def _places(run: Run) -> tuple[list[Key], list[tuple[str, int]]]:
     return keys, list(rows.select("path", "line").iter_rows())
 
 
-def report_json(
-    runs: Sequence[Run], comparisons: Sequence[Comparison], title: str
-) -> dict[str, object]:
-    """Everything as plain JSON values; what is not defined is null.
-
-    Args:
-        runs: The runs.
-        comparisons: What is compared.
-        title: The report's heading.
-    """
+def report_json(report: Report) -> dict[str, object]:
+    """A report as plain JSON values; what is not defined is null."""
     return {
-        "title": title,
-        "final": all(run.summary.final for run in runs),
-        "runs": [{"name": run.name, **run.summary.to_json()} for run in runs],
-        "comparisons": [found.to_json() for found in comparisons],
+        "title": report.title,
+        "final": report.final,
+        "runs": [{"name": run.name, **run.summary.to_json()} for run in report.runs],
+        "comparisons": [found.to_json() for found in report.comparisons],
     }
 
 
@@ -178,9 +170,9 @@ def _dumped(data: Mapping[str, object]) -> str:
     return orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, text: str) -> int:
     # Half a character of a model's output becomes its escape.
-    path.write_bytes(text.encode("utf-8", "backslashreplace"))
+    return path.write_bytes(text.encode("utf-8", "backslashreplace"))
 
 
 def _require_ours(folder: Path) -> None:
@@ -199,11 +191,16 @@ def _require_ours(folder: Path) -> None:
             )
 
 
-def _place(made: Path, path: Path) -> Path:
-    if made.is_dir() and path.exists():
-        shutil.rmtree(path)
-    made.replace(path)
-    return path
+def _place(scratch: Path, folder: Path) -> tuple[Path, ...]:
+    """Put what was made in its place; what is left of an older report goes, so that all agree."""
+    made = sorted(each.name for each in scratch.iterdir())
+    for name in _ALL:
+        old = folder / name
+        if old.is_dir():
+            shutil.rmtree(old)
+        elif name not in made:
+            old.unlink(missing_ok=True)
+    return tuple((scratch / name).replace(folder / name) for name in made)
 
 
 @contextmanager

@@ -117,7 +117,7 @@ def _chunk(chunk: Chunk, policy: str | None) -> list[pl.DataFrame]:
             policy=pl.lit(policy, pl.String),
             line="line",
         )
-        .cast(dict(FACTS))
+        .cast(FACTS)
         .collect()
     ]
     if frames[0].height < count:

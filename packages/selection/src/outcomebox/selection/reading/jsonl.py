@@ -126,4 +126,3 @@ class JsonRows:
             else:
                 add_row(row, self._fields, where, number, rows)
         return rows.frame()
-

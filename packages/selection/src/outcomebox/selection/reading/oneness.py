@@ -59,7 +59,10 @@ def policy_rows(
         names = sorted({policy_label(policy) for policy in plain.values()})
         how = f"fits {len(fits)} policies" if fits else "is no policy of the rows"
         raise InputError(
-            "settings", "sources.policy", f"{shown(wanted)} {how}", f"Name one of {', '.join(names)}"
+            "settings",
+            "sources.policy",
+            f"{shown(wanted)} {how}",
+            f"Name one of {', '.join(names)}",
         )
     others: dict[str, int] = defaultdict(int)
     for text, rows in found.items():
@@ -179,9 +182,7 @@ def _texts(rows: pl.DataFrame, parts: Sequence[Part]) -> dict[tuple[Path, int], 
     }
 
 
-def one_version(
-    facts: pl.DataFrame, parts: Sequence[Part], fields: Fields
-) -> tuple[TaskInfo, ...]:
+def one_version(facts: pl.DataFrame, parts: Sequence[Part], fields: Fields) -> tuple[TaskInfo, ...]:
     """The tasks that rows are about.
 
     Args:

@@ -193,9 +193,6 @@ def _cut(holed: str, known: Mapping[str, Any]) -> Shape | None:
         holes.append(Hole(field, quotes, before.rpartition('"')[2], after.partition('"')[0]))
     if len({hole.column for hole in holes}) != len(holes):
         return None  # two numbers in one piece
-    constants = {
-        name: value for name, value in known.items() if name not in (*fields, "line")
-    }
+    constants = {name: value for name, value in known.items() if name not in (*fields, "line")}
     pieces = quotes + between[-1].count('"') + 1
     return Shape(pieces, tuple(between), tuple(holes), constants)
-

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -59,7 +60,7 @@ def _column(name: str, fields: Fields, schema: pl.Schema) -> pl.Expr | None:
     if dotted in schema:
         return pl.col(dotted)
     first, *rest = dotted.split(".")
-    kind = schema.get(first)
+    kind: Any = schema.get(first)
     column = pl.col(first)
     for part in rest:
         inner = {f.name: f.dtype for f in kind.fields} if isinstance(kind, pl.Struct) else {}
@@ -85,8 +86,10 @@ def _facts(table: pl.DataFrame, path: Path, fields: Fields) -> pl.DataFrame:
         if name not in kinds or (name not in ("uid", "repetition") and fields.foreign):
             continue
         bad = pl.col(name).is_null()
-        bad |= ~pl.col(name).is_between(0, COUNT_LIMIT - 1) if kinds[name].is_integer() else (
-            pl.col(name).cast(pl.String) == ""
+        bad |= (
+            ~pl.col(name).is_between(0, COUNT_LIMIT - 1)
+            if kinds[name].is_integer()
+            else (pl.col(name).cast(pl.String) == "")
         )
         _refuse_rows(table, bad, name, path)
     outcome = _outcome(table, path, fields)
@@ -112,7 +115,7 @@ def _facts(table: pl.DataFrame, path: Path, fields: Fields) -> pl.DataFrame:
         content=pl.col("content") if "content" in kinds else pl.lit(None, pl.String),
         policy=_mapped(table, "policy", path, None),
         line="line",
-    ).cast(dict(FACTS))
+    ).cast(FACTS)
 
 
 def _outcome(table: pl.DataFrame, path: Path, fields: Fields) -> pl.Expr:
@@ -181,9 +184,7 @@ def _refuse_rows(table: pl.DataFrame, bad: pl.Expr, name: str, path: Path) -> No
     first = table.lazy().filter(bad).select("line", value=pl.col(name)).head(1).collect()
     if first.height:
         line, value = first.row(0)
-        raise InputError(
-            f"{path}:{line}", name, f"is {shown(value)}", "Mend that row of the table"
-        )
+        raise InputError(f"{path}:{line}", name, f"is {shown(value)}", "Mend that row of the table")
 
 
 def _wrong(path: Path, name: str, problem: str, mend: str) -> InputError:

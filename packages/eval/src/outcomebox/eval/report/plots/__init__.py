@@ -1,4 +1,4 @@
-"""The report's pictures, as SVG: plain values in, a picture out; the same values, the same bytes."""
+"""The report's pictures, as SVG: plain values in, markup out; the same values, the same bytes."""
 
 from outcomebox.eval.report.plots.cost import Priced, cost_plot
 from outcomebox.eval.report.plots.coverage import Both, coverage_plot

@@ -173,9 +173,12 @@ class Plane:
             (x - 8, y - 8, "end"),
             (x - 8, y + 16, "end"),
         )
-        found = min(places, key=lambda place: self._cost(_box(*place, width)))
-        self._taken.append(_box(*found, width))
-        return words(found[0], found[1], shown, kind=kind, anchor=found[2])
+        boxes = [_box(left, base, anchor, width) for left, base, anchor in places]
+        costs = [self._cost(box) for box in boxes]
+        best = costs.index(min(costs))
+        self._taken.append(boxes[best])
+        left, base, anchor = places[best]
+        return words(left, base, shown, kind=kind, anchor=anchor)
 
     def _cost(self, box: tuple[float, float, float, float]) -> float:
         left, top, right, bottom = box

@@ -44,7 +44,7 @@ def cost_plot(name: str, runs: Sequence[Priced], *, currency: str) -> Picture:
     bottom, top = around(rates, whole=False)
     plane = Plane(
         Axis(
-            f"cost a success in {currency}, ratios",
+            f"cost per success in {currency}, equal steps are equal ratios",
             low,
             high,
             nice_log(low, high),
@@ -76,10 +76,10 @@ def cost_plot(name: str, runs: Sequence[Priced], *, currency: str) -> Picture:
         parts.append(plane.label(x, y, each.name))
         body.append(group(series(each.colour), parts))
     told = "; ".join(f"{each.name} {_words(each)}" for each in runs)
-    title = "Cost a success against pass@1; filled: on the frontier"
+    title = "Cost against pass@1 (filled: the frontier)"
     return Picture(name, title, f"{title}. {told}.", plane.width, plane.height, tuple(body))
 
 
 def _words(each: Priced) -> str:
     frontier = ", on the frontier" if each.frontier else ""
-    return f"{each.cost[0]:.3g} a success, pass@1 {each.rate[0]:.1%}{frontier}"
+    return f"{each.cost[0]:.3g} per success, pass@1 {each.rate[0]:.1%}{frontier}"

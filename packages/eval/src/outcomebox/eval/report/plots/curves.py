@@ -9,7 +9,7 @@ from outcomebox.eval.report.plots.axes import Axis, Plane, percent
 from outcomebox.eval.report.plots.svg import Picture, circle, group, line, polyline, series, words
 
 _MANY = 10
-_NAMED = 4
+_NAMED = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ def passes_plot(name: str, counts: Mapping[int, int], *, k: int) -> Picture:
         right, bottom = plane.at(passed + 0.4, 0)
         kind = "mark gain" if passed == k else "mark loss" if passed == 0 else "mark"
         title = f"{tasks} tasks passed {passed} of {k}"
-        body.append(rect(left, top, right - left, bottom - top, kind, title))
+        body.append(rect((left, top), (right, bottom), kind, title))
         if tasks and k <= _LABELLED:
             body.append(words((left + right) / 2, top - 4, tasks, kind="dim", anchor="middle"))
     told = ", ".join(f"{passed}/{k}: {counts[passed]}" for passed in sorted(counts))

@@ -92,17 +92,21 @@ def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
     return f'<line class="{kind}" x1="{_n(x1)}" y1="{_n(y1)}" x2="{_n(x2)}" y2="{_n(y2)}"/>'
 
 
-def rect(x: float, y: float, width: float, height: float, kind: str, title: str = "") -> str:
-    """A bar, or a cell."""
+def rect(
+    corner: tuple[float, float], other: tuple[float, float], kind: str, title: str = ""
+) -> str:
+    """A bar from its upper left to its lower right corner."""
+    (x, y), (right, bottom) = corner, other
     return (
-        f'<rect class="{kind}" x="{_n(x)}" y="{_n(y)}" width="{_n(max(width, 0))}" '
-        f'height="{_n(max(height, 0))}">{_title(title)}</rect>'
+        f'<rect class="{kind}" x="{_n(x)}" y="{_n(y)}" width="{_n(max(right - x, 0))}" '
+        f'height="{_n(max(bottom - y, 0))}">{_title(title)}</rect>'
     )
 
 
 def circle(x: float, y: float, radius: float, kind: str, title: str = "") -> str:
     """A point; ``title`` is shown where a pointer rests on it."""
-    return f'<circle class="{kind}" cx="{_n(x)}" cy="{_n(y)}" r="{_n(radius)}">{_title(title)}</circle>'
+    place = f'cx="{_n(x)}" cy="{_n(y)}" r="{_n(radius)}"'
+    return f'<circle class="{kind}" {place}>{_title(title)}</circle>'
 
 
 def polyline(points: Iterable[tuple[float, float]], kind: str) -> str:
