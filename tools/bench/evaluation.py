@@ -53,6 +53,7 @@ def main() -> None:
     rows.add_argument("--lift", type=float, default=0.0, help="added to every task's pass rate")
     read = parts.add_parser("read")
     read.add_argument("folder", type=Path)
+    read.add_argument("--counts", action="store_true", help="the index alone")
     given = parser.parse_args()
     if given.part == "rows":
         found = write_rows(
@@ -63,14 +64,14 @@ def main() -> None:
             lift=given.lift,
         )
     else:
-        found = measure_reading(given.folder)
+        found = measure_reading(given.folder, counts=given.counts)
     sys.stdout.write(json.dumps(found, indent=1) + "\n")
 
 
-def measure_reading(folder: Path) -> dict[str, Any]:
+def measure_reading(folder: Path, *, counts: bool = False) -> dict[str, Any]:
     """From a run's folder to counts of every task: seconds, rows, bytes, peak memory."""
     started = time.perf_counter()
-    results = read_results([str(folder)])
+    results = read_results([str(folder)], counts=counts)
     read = time.perf_counter()
     proof = completeness(results)
     tasks = by_task(results)

@@ -81,7 +81,9 @@ def of_counts(
 
 
 def of_arrays(
-    passed: Sequence[int], attempts: int, domains: Sequence[str] | None = None
+    passed: Sequence[int] | np.ndarray[Any, np.dtype[np.int64]],
+    attempts: int,
+    domains: Sequence[str] | None = None,
 ) -> Results:
     """Results of tasks t0000, t0001, ... that passed so many of their attempts."""
     names = [f"t{index:04d}" for index in range(len(passed))]

@@ -70,7 +70,7 @@ def drawn(chances: Mapping[str, float], attempts: int, seed: int) -> dict[str, i
 
 
 async def run_planted(
-    chances: Mapping[str, float], attempts: int, rows: Path, *, seed: int, concurrency: int = 4
+    chances: Mapping[str, float], attempts: int, rows: Path, seed: int, *, concurrency: int = 4
 ) -> None:
     """Run a planted policy through the runner, as a command would.
 

@@ -192,6 +192,9 @@ def test_one_task_with_a_result_has_no_population_interval() -> None:
     for estimate in (group.pass_1.population, group.pass_1.population_t):
         assert (estimate.low, estimate.high, estimate.note) == (None, None, ONE_TASK)
     assert group.pass_1.lowest == pytest.approx(1 / 12)
+    first, *_, last = group.at_k
+    assert (first.k, first.pass_hat.value, first.pass_hat.n, first.pass_hat.of) == (1, 1.0, 1, 3)
+    assert (last.k, last.pass_hat.value, last.pass_hat_defined.n) == (4, None, 0)
 
 
 def test_constant_data_are_marked() -> None:
@@ -223,6 +226,23 @@ def test_means_say_how_many_they_are_over() -> None:
     assert (found.mean.n, found.mean.of, found.median, found.total) == (3, 4, 100, 400)
     assert (means["turns"].mean.value, means["turns"].p95) == (1.5, 3)
     assert (means["seconds"].mean.value, means["seconds"].total) == (None, None)
+
+
+def test_only_the_result_of_an_attempt_is_looked_at() -> None:
+    row = {"uid": "a", "repetition": 0, "finish_reason": "done", "wrote": True}
+    tries = [
+        {"outcome": "failed", "turns": 9, "reasons": ["wrong_value"], "last_tool_error": False},
+        {"outcome": "system_error", "turns": 5, "error_phase": "user", "finish_reason": None},
+        {"outcome": "passed", "turns": 3, "reasons": []},
+    ]
+    rows = [{**row, "try": at, **each} for at, each in enumerate(tries)]
+    group = summarize(results(rows), resamples=20).overall
+    assert (group.clean, group.passed, group.system_errors) == (1, 1, 1)
+    assert (group.means[0].name, group.means[0].mean.value) == ("turns", 3)
+    assert (group.failures.failed, group.failures.silent.count) == (0, 0)
+    assert group.failures.without_signature == 0
+    assert dict(group.failures.broken)["user_simulator"] == 1
+    assert [(end.reason, end.passed, end.failed) for end in group.ends] == [("done", 1, 0)]
 
 
 def test_retention_and_rerun() -> None:
@@ -272,6 +292,9 @@ def test_stratified_and_pooled_agree_with_the_rates() -> None:
     assert rate.population.se is not None
     assert rate.these_tasks.se < rate.population.se
     assert "within domains" in rate.population.method
+    for group in summary.groups["domain"]:
+        assert group.pass_1.population.se == pytest.approx(group.pass_1.population_t.se, rel=0.1)
+        assert group.pass_1.population.low == pytest.approx(group.pass_1.population_t.low, abs=0.03)
     weights = [(group.tasks, group.pass_1.value) for group in summary.groups["domain"]]
     assert sum(n * (value or math.nan) for n, value in weights) / 60 == pytest.approx(rate.value)
 

@@ -24,7 +24,7 @@ def anyio_backend() -> str:
 async def run(chances: dict[str, float], folder: Path, seed: int) -> Results:
     """A run, read."""
     rows = folder / f"{seed}.jsonl"
-    await run_planted(chances, ATTEMPTS, rows, seed=seed)
+    await run_planted(chances, ATTEMPTS, rows, seed)
     return read_results([str(rows)], kind="ours", expected=Expected.of([*chances], ATTEMPTS))
 
 
@@ -44,8 +44,8 @@ async def test_a_run_finds_exactly_what_was_planted(tmp_path: Path) -> None:
         # What did not make its golden calls wrote nothing, and is told so.
         signatures = {part.name: part.count for part in found.overall.failures.signatures}
         assert signatures["no_write"] == found.overall.failures.failed == 8 - sum(planted.values())
-    found = compare(base, new, resamples=200)
-    assert found.final
-    assert found.pass_1.value == pytest.approx(
+    compared = compare(base, new, resamples=200)
+    assert compared.final
+    assert compared.pass_1.value == pytest.approx(
         (sum(drawn(high, ATTEMPTS, 2).values()) - sum(drawn(low, ATTEMPTS, 1).values())) / 8
     )

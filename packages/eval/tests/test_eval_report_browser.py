@@ -79,6 +79,11 @@ def choose(browser: Browser, selector: str, value: str) -> None:
     )
 
 
+def to_tasks(browser: Browser) -> None:
+    """Scroll to the tasks: their squares are drawn when they are to be seen."""
+    browser.value("document.querySelector('#tasks-of-0').scrollIntoView()")
+
+
 def shown(browser: Browser, run: int = 0) -> list[str]:
     """The tasks that are shown."""
     found: list[str] = browser.value(
@@ -120,7 +125,7 @@ def test_tasks_are_searched_filtered_and_sorted(browser: Browser, page: Path) ->
 
 def test_an_attempt_opens_by_click_key_and_address(browser: Browser, page: Path) -> None:
     browser.open(page)
-    browser.value("document.querySelector('#tasks-of-0').scrollIntoView()")
+    to_tasks(browser)
     browser.wait("document.querySelector('#tasks-0 a.cell.failed')")
     browser.click("#tasks-0 a.cell.failed")
     browser.wait("document.querySelector('#attempt-body .verdict')")
@@ -149,7 +154,7 @@ def test_an_attempt_opens_by_click_key_and_address(browser: Browser, page: Path)
 
 def test_a_system_error_is_no_failure(browser: Browser, page: Path) -> None:
     browser.open(page)
-    browser.value("document.querySelector('#tasks-of-0').scrollIntoView()")
+    to_tasks(browser)
     browser.wait("document.querySelector('#tasks-0 a.cell.system_error')")
     browser.click("#tasks-0 a.cell.system_error")
     browser.wait("document.querySelector('#attempt-body .verdict.system_error')")
@@ -218,6 +223,7 @@ def test_hostile_text_stays_text(browser: Browser, tmp_path: Path) -> None:
     run = run_of(tmp_path / "run", rows, HOSTILE)
     write_report([run], tmp_path / "out", title=HOSTILE)
     browser.open(tmp_path / "out" / "report.html")
+    to_tasks(browser)
     browser.wait("document.querySelector('a.cell.failed')")
     browser.click("a.cell.failed")
     browser.wait("document.querySelector('#attempt-body .verdict')")
@@ -235,6 +241,7 @@ def test_side_files_that_are_gone_are_told(browser: Browser, tmp_path: Path) -> 
     for file in (tmp_path / "out" / "report.files").iterdir():
         file.unlink()
     browser.open(tmp_path / "out" / "report.html")
+    to_tasks(browser)
     browser.wait("document.querySelector('a.cell')")
     browser.click("a.cell")
     browser.wait("document.querySelector('#attempt-body .lost')")

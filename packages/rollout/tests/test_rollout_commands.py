@@ -159,6 +159,32 @@ def test_merge_keeps_each_try_once(tmp_path: Path) -> None:
     assert run("merge", one, other, "--out", out).exit_code == 2
 
 
+@pytest.mark.parametrize(("told", "whole"), [(True, True), (False, False)])
+def test_merge_tells_what_all_shards_were_to_do(tmp_path: Path, told: bool, whole: bool) -> None:
+    shards = []
+    for uid in "ba":
+        folder = store(tmp_path / uid, row(uid))
+        plan = {"uids": [uid], "domains": ["d"], "tags": [["x"]], "repetitions": [0, 1]}
+        if not told and uid == "a":
+            del plan["domains"]
+        settings = {"spec": {"only": [uid]}, "attempts": 2, "repetitions": None, "plan": plan}
+        (folder / "run.json").write_text(json.dumps(settings))
+        shards.append(folder)
+    result = run("merge", *shards, "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    found = json.loads((tmp_path / "out" / "run.json").read_text())["plan"]
+    assert found == (
+        {
+            "uids": ["a", "b"],
+            "domains": ["d", "d"],
+            "tags": [["x"], ["x"]],
+            "repetitions": [0, 1],
+        }
+        if whole
+        else None
+    )
+
+
 @pytest.mark.parametrize(
     ("other", "said"),
     [

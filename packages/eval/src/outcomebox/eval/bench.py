@@ -30,8 +30,8 @@ def protocol(given: dict[str, Any]) -> None:
         given["tasks"] = ()
 
 
-def due(plan: Plan) -> str:
-    """What is due, and what of it there is, in a line or two.
+def due(plan: Plan) -> tuple[str, ...]:
+    """What is due, and what of it there is, a line each.
 
     Args:
         plan: What is left to do. It was made from the rows that are there, of which none is
@@ -43,11 +43,11 @@ def due(plan: Plan) -> str:
     line = (
         f"Due: {len(tasks):,} tasks x {len(plan.repetitions)} attempts = {plan.total:,} ({parts})"
     )
+    if not plan.tries:
+        return (line,)
     broken = len(plan.tries.keys() - plan.outcomes.keys())
-    if plan.tries:
-        missing = plan.total - len(plan.outcomes) - broken
-        line += (
-            f"\nThere: {len(plan.outcomes):,} with a result; {broken:,} broken and "
-            f"{missing:,} missing, which are made now"
-        )
-    return line
+    missing = plan.total - len(plan.outcomes) - broken
+    there = f"There: {len(plan.outcomes):,} with a result"
+    if broken or missing:
+        there += f"; {broken:,} broken and {missing:,} missing, which are made now"
+    return line, there

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Annotated
 
 import anyio
 import typer
+from rich.console import Console
 
 from outcomebox.eval.bench import ATTEMPTS, due, protocol
 from outcomebox.eval.commands.report import report
@@ -106,7 +108,7 @@ def bench(  # noqa: PLR0917 -- typer reads the parameters as flags
         settings = run_settings(out, given, resume=resume)
         settings = replace(settings, command="outcomebox-eval bench")
         try:
-            make = partial(run_it, planned=lambda plan: say(console, due(plan)))
+            make = partial(run_it, planned=lambda plan: _tell(due(plan), console))
             done = anyio.run(make, settings, backend, console)
         except SessionOpenError as error:
             say(console, f"error: {redact(str(error))}", "red")
@@ -133,6 +135,11 @@ def bench(  # noqa: PLR0917 -- typer reads the parameters as flags
         allow_incomplete=allow_incomplete,
         as_json=as_json,
     )
+
+
+def _tell(lines: Iterable[str], console: Console) -> None:
+    for line in lines:
+        say(console, line)
 
 
 def main() -> None:

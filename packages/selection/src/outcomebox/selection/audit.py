@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy import special, stats
 
 from outcomebox.selection.posterior import Floats
 from outcomebox.selection.tries import Tries
@@ -161,11 +161,12 @@ def dealt(sizes: Ints, errors: int, rng: np.random.Generator, draws: int) -> lis
 
 
 def spread(errors: ArrayLike, expected: ArrayLike) -> Floats:
-    """Pearson's chi-square of errors by group; groups that expect none count nothing."""
-    wanted = np.asarray(expected, np.float64)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        parts = np.where(wanted > 0, (np.asarray(errors) - wanted) ** 2 / wanted, 0.0)
-    found: Floats = parts.sum(axis=-1)
+    """How uneven errors by group are: the likelihood-ratio statistic, 2 sum O ln(O / E).
+
+    Pearson's would let one error in a group that hardly expects any outweigh everything else.
+    """
+    parts = special.rel_entr(np.asarray(errors, np.float64), np.asarray(expected, np.float64))
+    found: Floats = 2 * parts.sum(axis=-1)
     return found
 
 
@@ -186,22 +187,22 @@ def groups_p(
         Both p-values; the second None without scores.
     """
     draws = max(_FEWEST_RESAMPLES, min(_RESAMPLES, _WORK // max(1, sizes.size)))
-    chi, total = np.zeros(draws), np.zeros(draws)
-    chi_seen, total_seen, centre = 0.0, 0.0, 0.0
+    uneven, total = np.zeros(draws), np.zeros(draws)
+    uneven_seen, total_seen, centre = 0.0, 0.0, 0.0
     known = None if score is None else np.nan_to_num(score)
     for stratum in np.unique(strata):
         here = strata == stratum
         n, e = sizes[here], int(errors[here].sum())
         expected = e * n / n.sum()
-        chi_seen += float(spread(errors[here], expected))
+        uneven_seen += float(spread(errors[here], expected))
         parts = dealt(n, e, rng, draws)
-        chi += np.concatenate([spread(part, expected) for part in parts])
+        uneven += np.concatenate([spread(part, expected) for part in parts])
         if known is not None:
             total_seen += float(errors[here] @ known[here])
             centre += float(expected @ known[here])
             total += np.concatenate([part @ known[here] for part in parts])
     tie = 1e-9
-    p = (1 + int((chi >= chi_seen - tie).sum())) / (1 + draws)
+    p = (1 + int((uneven >= uneven_seen - tie).sum())) / (1 + draws)
     if known is None:
         return p, None
     far = np.abs(total - centre) >= abs(total_seen - centre) - tie
@@ -322,10 +323,18 @@ def _time(first: pl.DataFrame, rng: np.random.Generator) -> list[Finding]:
     if known.height < 2 * _SLICES or known["started"].n_unique() < _SLICES:
         return []
     known = known.with_columns(slice=pl.int_range(pl.len()) * _SLICES // pl.len())
+    # Tasks run in order, so a domain has its time: errors are dealt within domains.
+    cells = known.group_by("domain", "slice").agg(e=pl.col("broke").sum(), n=pl.len())
+    cells = cells.sort("domain", "slice")
+    p, _ = groups_p(
+        cells["e"].to_numpy().astype(np.int64),
+        cells["n"].to_numpy().astype(np.int64),
+        cells["domain"].rank("dense").to_numpy().astype(np.int64),
+        rng,
+    )
     _, errors, sizes = _by(known, "slice")
-    p, _ = groups_p(errors, sizes, np.zeros(_SLICES, np.int64), rng)
     names = [f"tenth {i + 1} of the run" for i in range(_SLICES)]
-    return [_uneven("time", p, names, errors, sizes)]
+    return [_uneven("time", p, names, errors, sizes, method=f"{_DRAWN}, within domains")]
 
 
 def _tool(tries: Tries, rng: np.random.Generator) -> list[Finding]:

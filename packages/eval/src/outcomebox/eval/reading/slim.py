@@ -2,7 +2,7 @@
 
 The index (`episodes.index`, a short line a row) is derived from the rows and never believed over
 them: each line carries a seal that is begun from the checksum of its row. One row a task is read in
-full, for its domain, its tags and its policy.
+full, for its domain, its tags and its policy, which are taken for those of all rows of the task.
 """
 
 from __future__ import annotations
