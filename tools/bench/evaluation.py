@@ -4,6 +4,8 @@
     a folder like a run's: real episodes of the simulated policy, spread over so many tasks
 ./pants run tools/bench:evaluation -- read FOLDER
     its rows, transcripts and all, to the table of tries and the proof of completeness
+./pants run tools/bench:evaluation -- report FOLDER
+    its rows to the full report in all formats, transcripts in side files
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ import anyio
 from rich.console import Console
 
 from outcomebox.eval.completeness import completeness
+from outcomebox.eval.metrics.summary import summarize
+from outcomebox.eval.report import Run, write_report
 from outcomebox.eval.results import by_task, read_results
 from outcomebox.reward.rows import Row, read_rows
 from outcomebox.rollout.commands.running import run_it
@@ -54,6 +58,7 @@ def main() -> None:
     read = parts.add_parser("read")
     read.add_argument("folder", type=Path)
     read.add_argument("--counts", action="store_true", help="the index alone")
+    parts.add_parser("report").add_argument("folder", type=Path)
     given = parser.parse_args()
     if given.part == "rows":
         found = write_rows(
@@ -63,6 +68,8 @@ def main() -> None:
             seed=given.seed,
             lift=given.lift,
         )
+    elif given.part == "report":
+        found = measure_report(given.folder)
     else:
         found = measure_reading(given.folder, counts=given.counts)
     sys.stdout.write(json.dumps(found, indent=1) + "\n")
@@ -85,6 +92,29 @@ def measure_reading(folder: Path, *, counts: bool = False) -> dict[str, Any]:
         "read_s": round(read - started, 3),
         "mb_per_s": round(size / 1e6 / (read - started), 1),
         "completeness_s": round(ended - read, 3),
+        "peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3, 1),
+    }
+
+
+def measure_report(folder: Path) -> dict[str, Any]:
+    """From a run's folder to a report's: seconds of each step and of the processor, peak memory."""
+    started, used = time.perf_counter(), time.process_time()
+    results = read_results([str(folder)])
+    read = time.perf_counter()
+    summary = summarize(results, by=("domain", "tag"))
+    summed = time.perf_counter()
+    with tempfile.TemporaryDirectory() as out:
+        written = write_report([Run("bench", results, summary)], Path(out))
+        ended, spent = time.perf_counter(), time.process_time()
+    return {
+        "rows": results.attempts.height,
+        "transcripts": written.transcripts,
+        "final": summary.final,
+        "read_s": round(read - started, 3),
+        "figures_s": round(summed - read, 3),
+        "write_s": round(ended - summed, 3),
+        "all_s": round(ended - started, 3),
+        "cpu_s": round(spent - used, 3),
         "peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3, 1),
     }
 

@@ -55,8 +55,8 @@ def test_runs_side_by_side_with_a_comparison(base: Path, tmp_path: Path) -> None
     assert told["final"] is True
     assert told["transcripts"] == 72
     page = (tmp_path / "out" / "report.html").read_text("utf-8")
-    assert "better against base" in page
-    assert "old against base" not in page  # a run is not compared with itself
+    assert "better against old" in page
+    assert "old against" not in page  # a run is not compared with itself
     assert ">Runs</h2>" in page
 
 

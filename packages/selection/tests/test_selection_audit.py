@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 
 from outcomebox.selection import curate, read_episodes, task_results
-from outcomebox.selection.audit import Finding, ask, audit, groups_p, holm
+from outcomebox.selection.audit import Finding, ask, audit
+from outcomebox.selection.chance import groups_p, holm
 from outcomebox.selection.figures import figures
 from outcomebox.selection.tries import SCHEMA, Tries, read_tries
 from selection_rows import curation, row, write_rows

@@ -134,7 +134,13 @@ def test_the_manifest_vouches_for_every_file(selection: Selection, tmp_path: Pat
     manifest = verify(tmp_path)
     for name, digest in manifest["outputs"].items():
         assert hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() == digest
-    assert manifest["outputs"].keys() == {"train.yaml", "test.yaml", "bands.csv", "bands.png"}
+    assert manifest["outputs"].keys() == {
+        "train.yaml",
+        "test.yaml",
+        "bands.csv",
+        "bands.png",
+        "bands.html",
+    }
     assert manifest["inputs"]["episodes"]["digest"] == PROVENANCE.episodes
     assert manifest["inputs"]["tasks"] == tasks_digest(d.task for d in selection.decisions)
     assert manifest["seed"] == 0

@@ -101,7 +101,9 @@ def test_a_pool_comes_out_the_same_again_and_what_differs_is_named(
     assert select("--episodes", run, "--seed", 3, "--out", out).exit_code == 0
     again = select("--rerun", out)
     assert again.exit_code == 0, again.output
-    assert "files are what the manifest says, and come out the same again" in " ".join(again.output.split())
+    assert "files are what the manifest says, and come out the same again" in " ".join(
+        again.output.split()
+    )
     (out / "bands.csv").write_text("edited")
     rows = run / "episodes.jsonl"
     kept = rows.read_bytes()

@@ -83,7 +83,7 @@ def read_inputs(curation: Curation) -> Inputs:
             "Name episodes.jsonl files, or set sources.episodes in the settings",
         )
     resolved, lists = resolve_excluded(curation)
-    fields = Fields(sources.form, dict(sources.fields))
+    fields = Fields(sources.form, {str(name): place for name, place in sources.fields.items()})
     files = find_episode_files(sources.episodes)
     refuse_without_rule(files, curation.probe.stop)
     episodes = read_episodes(files, policy=sources.policy, fields=fields)

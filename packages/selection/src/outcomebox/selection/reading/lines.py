@@ -13,7 +13,7 @@ from typing import Self
 from outcomebox.selection.errors import InputError
 
 # Large enough for vectors, small enough that ten of them fit into the memory of a laptop.
-CHUNK = 16 << 20
+CHUNK = 8 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Chunks:
 
     Args:
         path: the file.
-        size: bytes of a piece, about; a longer line is a piece of its own.
+        size: bytes of a piece, at least; it goes on to the end of its last line.
 
     Attributes:
         sha256: of the bytes so far, of the file when all pieces were taken; hex.
@@ -82,24 +82,18 @@ class Chunks:
 
     def __iter__(self) -> Iterator[Chunk]:
         """Takes the pieces."""
-        line, rest = 1, b""
+        line = 1
         try:
             with self._path.open("rb") as file:
                 while block := file.read(self._size):
-                    self._hashed = self._pool.submit(self._hash.update, block)
-                    cut = block.rfind(b"\n") + 1
-                    if not cut:
-                        rest += block
-                        continue
-                    data, rest = rest + block[:cut], block[cut:]
+                    data = block + file.readline()
+                    self._hashed = self._pool.submit(self._hash.update, data)
                     yield Chunk(self._path, line, data)
                     line += data.count(b"\n")
         except OSError as error:
             raise InputError(
                 str(self._path), "", f"cannot be read ({error.strerror})", "Check the path"
             ) from error
-        if rest:
-            yield Chunk(self._path, line, rest)
 
 
 def lines_at(path: Path, numbers: set[int]) -> dict[int, bytes]:
