@@ -1,4 +1,4 @@
-"""How uneven chance alone makes things: errors that are dealt to groups at random, given all totals.
+"""How uneven chance makes things: errors dealt to groups at random, given all totals.
 
 The numbers by group then follow the multivariate hypergeometric law; its tails are taken by seeded
 draws, p = (1 + as extreme) / (1 + draws), which is never 0.
