@@ -9,8 +9,8 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import aiohttp
 import anyio
-import httpx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -263,7 +263,7 @@ def test_judges_replay(tmp_path: Path, answer: Judgement | Exception) -> None:
         JudgeError("y", {"a": 1}),
         RuntimeError(),
         RuntimeError(""),
-        httpx.ReadTimeout("slow"),
+        aiohttp.ServerTimeoutError("slow"),
         type("EndpointGone", (PolicyError,), {})("404"),
     ],
     ids=repr,
