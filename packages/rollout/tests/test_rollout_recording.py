@@ -79,14 +79,17 @@ def run(
                 judge=judge,
                 seed_of=seeder(seed),
             )
-            with EpisodeStore(folder / "episodes.jsonl") as store:
-                return await run_all(
-                    recording(setting) if keep else setting,
-                    found,
-                    store,
-                    attempts=attempts,
-                    concurrency=concurrency,
-                )
+            try:
+                with EpisodeStore(folder / "episodes.jsonl") as store:
+                    return await run_all(
+                        recording(setting) if keep else setting,
+                        found,
+                        store,
+                        attempts=attempts,
+                        concurrency=concurrency,
+                    )
+            finally:
+                await policy.aclose()
 
     return anyio.run(body)
 
