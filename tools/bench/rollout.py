@@ -46,7 +46,6 @@ from outcomebox.sandbox import load_tasks, open_session, sandbox, start_domains
 
 TASKS = ("retail", "travel")
 GOAL_MS = 50.0
-_LATER = {"try": 0}
 Given = TypeVar("Given")
 
 
@@ -282,12 +281,12 @@ def _is_broken(row: Mapping[str, Any]) -> bool:
 
 
 def _digest(rows: Mapping[Any, Mapping[str, Any]]) -> str:
-    """Of the last tries, without the address, whose port is another each time."""
+    """Of the results, without the address, whose port is another each time."""
     kept = []
     for (uid, _), row in rows.items():
         policy = {name: row["policy"][name] for name in row["policy"] if name != "base_url"}
-        kept.append({**row, **_LATER, "uid": uid, "policy": policy})
-    return digest(kept)
+        kept.append({**row, "uid": uid, "policy": policy})
+    return digest(kept, results=True)
 
 
 def _jobs(worker: Worker, number: int) -> list[Job]:

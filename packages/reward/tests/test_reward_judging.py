@@ -139,7 +139,7 @@ async def test_a_slow_answer_is_waited_for(stub: StubEndpoint) -> None:
 
 async def test_nobody_there_is_an_error_and_seen_before_a_run(stub: StubEndpoint) -> None:
     judge = model_judge(judge_settings({"base_url": "http://127.0.0.1:9/v1", "model": "m"}))
-    with pytest.raises(JudgeError, match="ConnectError"):
+    with pytest.raises(JudgeError, match="Cannot connect"):
         await judge.answer(QUESTION, TEXT)
     with pytest.raises(InputError, match="does not answer"):
         await judge.check()

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from outcomebox.reward.rows import read_rows
-from outcomebox.rollout.digest import digest
 
 Victim = Literal["runner", "endpoint", "server"]
 VICTIMS: tuple[Victim, ...] = ("runner", "endpoint", "server")
@@ -168,23 +167,6 @@ class Ground:
                         yield int(entry.name)
                 except OSError:
                     continue  # it went meanwhile, or is not ours
-
-
-def verdicts(rows: list[Mapping[str, Any]]) -> str:
-    """The digest of the last tries alone, whatever number they have.
-
-    A killed endpoint or server may cost an attempt a try, which is a row of its own; what the
-    attempt came to is to be the same.
-
-    Raises:
-        AssertionError: An attempt has two verdicts.
-    """
-    last: dict[tuple[str, int], Mapping[str, Any]] = {}
-    for row in rows:
-        key = (row["uid"], row["repetition"])
-        assert key not in last or last[key]["verdict"]["outcome"] == "system_error", key
-        last[key] = {**row, "try": 0}
-    return digest(last.values())
 
 
 def children(pid: int) -> list[int]:

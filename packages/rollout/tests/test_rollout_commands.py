@@ -88,6 +88,22 @@ def test_digest(tmp_path: Path) -> None:
     assert run("digest", tmp_path / "none").exit_code == 2
 
 
+def test_a_digest_of_results_knows_no_tries_that_broke(tmp_path: Path) -> None:
+    smooth = store(tmp_path / "a", row("b"), row("a"))
+    broken = store(
+        tmp_path / "b",
+        row("b", outcome="system_error"),
+        row("a"),
+        row("b", attempt=1),
+        row("a", attempt=1, outcome="system_error"),
+    )
+    other = store(tmp_path / "c", row("b"), row("a", outcome="failed"))
+    told = [run("digest", folder, "--results").output for folder in (smooth, broken, other)]
+    assert told[0] == told[1] != told[2]
+    assert told[0].strip() == digest(read_rows(broken / "episodes.jsonl"), results=True)
+    assert run("digest", smooth).output != run("digest", broken).output
+
+
 def test_parquet_has_one_typed_row_a_try(tmp_path: Path) -> None:
     folder = store(tmp_path / "a", row(outcome="system_error"), row(attempt=1), row("b"))
     to = tmp_path / "rows.parquet"

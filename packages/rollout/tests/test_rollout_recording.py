@@ -9,8 +9,8 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import aiohttp
 import anyio
-import httpx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -79,14 +79,17 @@ def run(
                 judge=judge,
                 seed_of=seeder(seed),
             )
-            with EpisodeStore(folder / "episodes.jsonl") as store:
-                return await run_all(
-                    recording(setting) if keep else setting,
-                    found,
-                    store,
-                    attempts=attempts,
-                    concurrency=concurrency,
-                )
+            try:
+                with EpisodeStore(folder / "episodes.jsonl") as store:
+                    return await run_all(
+                        recording(setting) if keep else setting,
+                        found,
+                        store,
+                        attempts=attempts,
+                        concurrency=concurrency,
+                    )
+            finally:
+                await policy.aclose()
 
     return anyio.run(body)
 
@@ -263,7 +266,7 @@ def test_judges_replay(tmp_path: Path, answer: Judgement | Exception) -> None:
         JudgeError("y", {"a": 1}),
         RuntimeError(),
         RuntimeError(""),
-        httpx.ReadTimeout("slow"),
+        aiohttp.ServerTimeoutError("slow"),
         type("EndpointGone", (PolicyError,), {})("404"),
     ],
     ids=repr,

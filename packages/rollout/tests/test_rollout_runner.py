@@ -170,7 +170,10 @@ async def test_an_endpoint_that_refuses_every_request_is_not_waited_for() -> Non
 
 
 async def test_an_endpoint_that_refuses_some_and_breaks_at_others_is_waited_for() -> None:
-    executor = FakeExecutor(lambda job: "policy PolicyRefused" if int(job.uid[2:]) % 2 else "policy")
+    def broken(job: Job) -> Outcome:
+        return "policy PolicyRefused" if int(job.uid[2:]) % 2 else "policy"
+
+    executor = FakeExecutor(broken)
     bounds = Bounds(1, tries=1, failures=6, patience_s=50)
     report, clock = await run(executor, FakeStore(), tasks=30, bounds=bounds)
     assert report.outage is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -15,6 +15,8 @@ from typer.testing import CliRunner
 
 from outcomebox.reward.chat import ChatEndpoint
 from outcomebox.reward.judging import judge_settings, model_judge
+from outcomebox.reward.thinkingbox import prompts
+from outcomebox.reward.thinkingbox.judging import read_motivation, read_yesno
 from outcomebox.rollout import make_user
 from outcomebox.rollout.commands.app import app
 from outcomebox.rollout.policies.simulated import SimulatedPolicy
@@ -210,6 +212,29 @@ async def test_the_user_and_the_judge_are_scripted(shop: Desk) -> None:
     assert judgement.yes
     assert (raw.content or "").startswith("<think>")
     assert raw.reasoning is None
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+@pytest.mark.parametrize(
+    ("prompt", "read"),
+    [
+        (prompts.TEXT_YESNO, read_yesno),
+        (prompts.RUBRIC, read_yesno),
+        (prompts.TEXT_YESNO_MOTIVATION, lambda text: read_motivation(text)["answer"]),
+    ],
+)
+async def test_checks_in_the_thinkingbox_form_are_answered_as_they_ask(
+    shop: Desk, prompt: str, read: Callable[[str], bool], share: float
+) -> None:
+    messages = [
+        {"role": "system", "content": prompt},
+        {"role": "user", "content": "<message>\nDone.\n</message>\nIs it done?"},
+    ]
+    async with standin(shop.known, yes=share) as endpoint:
+        asked_of = ChatEndpoint(endpoint.address, "stand-in-judge")
+        answer = await asked_of.chat(messages)
+        await asked_of.aclose()
+    assert read(answer.content or "") is bool(share)
 
 
 @settings(max_examples=100, deadline=None)

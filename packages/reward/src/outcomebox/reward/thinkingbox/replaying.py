@@ -10,6 +10,7 @@ import resource
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from outcomebox.reward.thinkingbox.grader import CheckGrader
@@ -227,7 +228,7 @@ class _Play:
         order = CheckOrder(
             code=task.test_code,
             function=task.name,
-            file=task.file,
+            file=Path(task.file).name,  # a row is the same from any folder
             uid=task.uid,
             context={
                 "response": LAST_WORDS,

@@ -27,7 +27,7 @@ Examples:
 
   outcomebox-rollout run --tasks dataset --servers servers.yaml --judge model ... --out runs/tb
 
-  outcomebox-rollout run --only retail/returns/3 --repetition 2 --out runs/again ...
+  outcomebox-rollout run --only retail/exception-resolve/missorted-daypack --repetition 2 ...
       one attempt again, as it was: the same settings give the same seed
 
   outcomebox-rollout run --executor ray --executor-option address=auto ... --out runs/cluster

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from outcomebox.reward import Verdict
@@ -140,7 +141,7 @@ class ThinkingBoxStage:
         order = CheckOrder(
             code=task.test_code,
             function=task.name,
-            file=task.file,
+            file=Path(task.file).name,  # a row is the same from any folder
             uid=task.uid,
             context={
                 "response": last_said(messages),

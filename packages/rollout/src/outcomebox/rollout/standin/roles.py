@@ -14,6 +14,8 @@ from outcomebox.rollout.users.escaping import escape, restore
 
 _LAST = ("<LAST_ASSISTANT_MESSAGE>\n", "\n</LAST_ASSISTANT_MESSAGE>")
 
+_ONE_WORD = "one word and nothing else"
+
 
 def play_user(known: Known, messages: Sequence[Mapping[str, Any]]) -> Said:
     """The task's own scripted reply: the first that fits and has not been said.
@@ -46,4 +48,8 @@ def judge(known: Known, messages: Sequence[Mapping[str, Any]], *, yes: float) ->
     answer = "yes" if int.from_bytes(digest[:8], "big") / 2**64 < yes else "no"
     known_one = "one of its tasks'" if known.rubric(asked) else "an unknown"
     reason = f"Drawn by a stand-in that is no model, for {known_one} question."
-    return Said(json.dumps({"reason": reason, "answer": answer}))
+    # Checks in the ThinkingBox form ask in ways of their own.
+    if _ONE_WORD in asked.lower():
+        return Said(answer.upper())
+    why = "motivation" if '"motivation"' in asked else "reason"
+    return Said(json.dumps({why: reason, "answer": answer}))
