@@ -64,6 +64,7 @@ CASES = [
     _source("eval", "outcomebox.reward", allowed=True),
     _source("eval", "outcomebox.sandbox", allowed=True),
     _source("eval", "outcomebox.rollout", name="replay_planted", allowed=True),
+    _source("eval", "outcomebox.rollout", name="bench_planted", allowed=True),
     # A requirement that nothing here brings is refused ...
     _source("rollout", "jax"),
     # ... and these even where one does: the copy adds them to the resolve.

@@ -58,7 +58,7 @@ def read_index_file(path: Path) -> tuple[list[pl.DataFrame], int, str]:
             if not data.endswith(b"\n"):
                 data, torn = data[: data.rfind(b"\n") + 1], 1
             if data:
-                frames += _chunk(Chunk(path, chunk.line, data), policy)
+                frames += _chunk(Chunk(path, chunk.line, data, chunk.ends), policy)
         return frames, torn, chunks.sha256
 
 
@@ -72,7 +72,7 @@ def _policy_beside(path: Path) -> str | None:
 
 
 def _chunk(chunk: Chunk, policy: str | None) -> list[pl.DataFrame]:
-    count = chunk.data.count(b"\n")
+    count = chunk.ends
     try:
         lines = pl.read_lines(io.BytesIO(chunk.data)).to_series()
         cut = pl.read_csv(

@@ -65,7 +65,7 @@ class JsonRows:
             self.sha256 = chunks.sha256
 
     def _chunk(self, chunk: Chunk) -> list[pl.DataFrame]:
-        lines = chunk.data.count(b"\n")
+        lines = chunk.ends
         if lines >= _MANY and len(chunk.data) < _SHORT * lines:
             return list(self._alike(chunk, lines))
         return [self._one_by_one(chunk.lines())]
@@ -73,7 +73,7 @@ class JsonRows:
     def _alike(self, chunk: Chunk, count: int) -> Iterator[pl.DataFrame]:
         """The rows of a piece, those of one shape after those of another, and the rest."""
         cut = chunk.data.rfind(b"\n") + 1
-        yield from self._whole_lines(Chunk(chunk.path, chunk.line, chunk.data[:cut]), count)
+        yield from self._whole_lines(Chunk(chunk.path, chunk.line, chunk.data[:cut], count), count)
         if cut < len(chunk.data):
             yield self._one_by_one(iter([(chunk.line + count, chunk.data[cut:])]))
 
