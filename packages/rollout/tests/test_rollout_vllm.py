@@ -133,16 +133,19 @@ def test_streamed_answers_are_the_same(served: Served, tmp_path: Path) -> None:
         folder.mkdir()
         settings = {"base_url": f"{served.address}/v1", **SAMPLING, "tokens": "true"}
         settings |= {"temperature": "0", "stream": stream}
-        rows, _ = shelf_rows(folder, "openai", settings, profile=served.profile)
+        rows, tools = shelf_rows(folder, "openai", settings, profile=served.profile)
         found.append({(row["uid"], row["repetition"]): row for row in rows})
     whole, streamed = found
     assert whole.keys() == streamed.keys()
+    compared = 0
     for key, row in whole.items():
         # The first turn: what a busy server computes in another order may differ in a later one.
         one, other = turns(row)[0], turns(streamed[key])[0]
         told = {"raw", "ids", "finish_reason", "reasoning", "content"} & one.keys()
         assert {name: one[name] for name in told} == {name: other.get(name) for name in told}
-        calls = [
-            [(c["name"], c["arguments"]) for c in m.get("tool_calls", ())] for m in (one, other)
-        ]
-        assert calls[0] == calls[1]
+        ours = read(one, tools[row["uid"]], "strict")
+        # vLLM has two parsers, and they part where a call is not written as it should be.
+        if all(call.status == "ok" for call in ours.tool_calls) and not ours.diagnostics:
+            assert called(one) == called(other), one["raw"]
+            compared += len(called(one))
+    assert compared >= 5
