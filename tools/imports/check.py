@@ -73,6 +73,7 @@ CASES = [
     Case("interpret/tests/test_planted_sandbox.py", "outcomebox.sandbox", allowed=False),
 ]
 _LOADED = re.compile(r"""import_module\(["'](\w+)""")
+_OURS = "outcomebox-"
 _REFUSAL = re.compile("DependencyRuleActionDenied|UnownedDependencyError")
 
 
@@ -147,9 +148,15 @@ def undeclared(copy: Path) -> Iterator[str]:
         declared = _plain(
             [*metadata["dependencies"], *(line for extra in extras for line in extra)]
         )
-        needed = imported[package] - {"", f"outcomebox-{package}"}
-        # A library that an extra brings may be loaded by name, when it is wanted.
-        sources = (file.read_text(encoding="utf-8") for file in project.parent.glob("src/**/*.py"))
+        needed = imported[package] - {"", f"{_OURS}{package}"}
+        # A library that an extra brings may be loaded by name, when it is wanted: by the package
+        # itself, or by one of ours that it imports.
+        ours = [package, *(name.removeprefix(_OURS) for name in needed if name.startswith(_OURS))]
+        sources = (
+            file.read_text(encoding="utf-8")
+            for name in ours
+            for file in (copy / "packages" / name).glob("src/**/*.py")
+        )
         named = {_normal(name) for text in sources for name in _LOADED.findall(text)}
         file = project.relative_to(copy)
         if needed - declared:
@@ -165,7 +172,7 @@ def _distribution(address: str) -> str:
         name = _normal(requirement[1])
         return "" if name.startswith("types-") else name
     if source := re.match(r"packages/(\w+)/src/.*\.py", address):
-        return f"outcomebox-{source[1]}"
+        return f"{_OURS}{source[1]}"
     return ""
 
 

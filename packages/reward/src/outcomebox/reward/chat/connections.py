@@ -6,6 +6,7 @@ import json
 import urllib.request
 from base64 import b64encode
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import aiohttp
@@ -46,11 +47,14 @@ class Connections:
         base = url.with_user(None).with_query(None)
         self._urls = {path: base.joinpath(path).with_query(url.query) for path in PATHS}
         self._proxy = _proxy(base)
+        remember(URL(self._proxy).password if self._proxy else None)
         self.shown = str(base)
         self._silence_s = silence_s
         self._session: aiohttp.ClientSession | None = None
 
-    def post(self, path: str, body: Mapping[str, Any]) -> aiohttp.client._RequestContextManager:
+    def post(
+        self, path: str, body: Mapping[str, Any]
+    ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
         """Send JSON to one of ``PATHS``.
 
         Raises:
@@ -58,7 +62,9 @@ class Connections:
         """
         return self._open().post(self._urls[path], data=_json(body), allow_redirects=False)
 
-    def get(self, path: str, *, timeout_s: float) -> aiohttp.client._RequestContextManager:
+    def get(
+        self, path: str, *, timeout_s: float
+    ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
         """Ask for one of ``PATHS``.
 
         Raises:
