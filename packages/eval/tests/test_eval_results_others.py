@@ -89,7 +89,7 @@ def test_rows_of_thinkingbox_count_system_errors_nowhere(tmp_path: Path) -> None
         ("b", 0, 0, "system_error", None, "check"),
         ("b", 1, 0, "system_error", None, "policy"),
         ("b", 2, 0, "system_error", None, "check"),
-        ("b", 3, 0, "failed", "agent_error", None),
+        ("b", 3, 0, "failed", "empty_output", None),
     ]
     first = found.attempts.to_dicts()[0]
     assert (first["domain"], first["tags"], first["seconds"]) == ("shop", ["hard"], 2.5)

@@ -122,6 +122,27 @@ def test_parquet_has_one_typed_row_a_try(tmp_path: Path) -> None:
     assert not [each for each in tmp_path.iterdir() if each.name.startswith(".")]
 
 
+def test_marks_of_an_adaptive_probe_go_where_its_rows_go(tmp_path: Path) -> None:
+    one = store(tmp_path / "a", row("a"), row("b"))
+    two = store(tmp_path / "b", row("c"))
+    (one / "stopped.json").write_text('{"b": {"rule": "exact", "clean": 1}}')
+    merged, table = tmp_path / "all", tmp_path / "rows.parquet"
+    assert run("merge", one, two, "--out", merged).exit_code == 0
+    assert json.loads((merged / "stopped.json").read_text()) == {"b": {"rule": "exact", "clean": 1}}
+    assert run("export", merged, "--parquet", table).exit_code == 0
+    told = pl.read_parquet(table)
+    assert dict(told.select("uid", "stopped").iter_rows()) == {"a": False, "b": True, "c": False}
+
+    (two / "stopped.json").write_text('{"b": {"rule": "exact", "clean": 3}}')
+    refused = run("merge", one, two, "--out", tmp_path / "no")
+    assert refused.exit_code == 2
+    assert "in another shard" in refused.output
+    assert not (tmp_path / "no").exists()
+    (two / "stopped.json").write_text("[")
+    refused = run("merge", two, one, "--out", tmp_path / "no")
+    assert (refused.exit_code, "restore it" in refused.output) == (2, True)
+
+
 def test_chat_takes_the_results_that_passed_in_the_order_of_their_keys(tmp_path: Path) -> None:
     folder = store(
         tmp_path / "a",

@@ -271,13 +271,15 @@ def test_thinkingbox_rows_are_read_through_dotted_fields(tmp_path: Path) -> None
         thinkingbox("r.py:a", 1, False),
         thinkingbox("r.py:a", 2, None),
         thinkingbox("r.py:a", 3, False, is_system_error=True),
-        thinkingbox("r.py:a", 4, True, finish_reason="agent_error"),
+        thinkingbox("r.py:a", 4, True, finish_reason="skipped"),
+        # An agent that said nothing has failed: its check has seen what it left.
+        thinkingbox("r.py:a", 5, False, finish_reason="agent_error"),
     ]
     path = tmp_path / "rows.jsonl"
     path.write_bytes(b"".join(orjson.dumps(plain) + b"\n" for plain in rows))
     episodes = read_episodes([path], fields=Fields("thinkingbox"))
     (found,) = task_results(episodes)
-    assert (found.passes, found.clean_runs, found.system_errors) == (1, 2, 3)
+    assert (found.passes, found.clean_runs, found.system_errors) == (1, 3, 3)
     assert (found.task.domain, found.task.family, found.task.tags) == ("retail", "r.py", ("x",))
     named = read_episodes([path], fields=Fields("thinkingbox", {"domain": "metadata.scenario"}))
     assert named.tasks[0].domain == "shop"

@@ -11,6 +11,7 @@ ROWS = "episodes.jsonl"
 INDEX = "episodes.index"
 EXCHANGES = "exchanges.jsonl"
 SETTINGS = "run.json"
+STOPPED = "stopped.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,11 @@ class RunFolder:
     def settings(self) -> Path:
         """What the run was started with."""
         return self._beside(SETTINGS)
+
+    @property
+    def stopped(self) -> Path:
+        """The tasks that an adaptive probe left early, where one made the rows."""
+        return self._beside(STOPPED)
 
     def _beside(self, name: str) -> Path:
         """A file of these rows: rows under a name of their own have files of their own."""

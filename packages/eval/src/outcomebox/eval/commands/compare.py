@@ -154,7 +154,8 @@ def called(paths: list[str], given: list[str] | None) -> list[str]:
         return given
     short = []
     for path in map(Path, paths):
-        stem = path.stem if path.suffix else path.name
+        # Only a file's name ends in what kind it is; a folder's may hold a version's dots.
+        stem = path.name if path.is_dir() else path.stem
         # A run's rows are named alike in every run: the folder says which it is.
         short.append(path.parent.name if stem == "episodes" and path.parent.name else stem)
     return short if len(set(short)) == len(short) else paths

@@ -7,8 +7,7 @@ A simulation that infrastructure broke has no verdict, as there. One that its us
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from outcomebox.eval.reading.values import (
     optional_number,
     optional_text,
     text,
+    total,
 )
 from outcomebox.eval.results import Expected, ExpectedTask, Source
 from outcomebox.sandbox.errors import InputError
@@ -199,17 +199,14 @@ def _transcript(messages: Any, info: _Info, place: Place) -> dict[str, Any]:
         raise place.refuse("must be a list", field="messages", value=messages)
     turns = calls = errors = 0
     last = False
-    tokens: dict[str, Counter[str]] = {}
+    asked: dict[str, list[Mapping[str, Any]]] = {}
     for message in messages:
         told = mapping(message, "messages", place)
         role = told.get("role")
         if role == "assistant":
             turns += 1
         if role in {"assistant", "user"} and told.get("usage") is not None:
-            usage = mapping(told["usage"], "messages.usage", place)
-            spent = tokens.setdefault(role, Counter())
-            spent["input"] += optional_count(usage.get("prompt_tokens"), "usage", place) or 0
-            spent["output"] += optional_count(usage.get("completion_tokens"), "usage", place) or 0
+            asked.setdefault(role, []).append(mapping(told["usage"], "messages.usage", place))
         # Several answers at once stand in one message.
         for answer in told.get("tool_messages") or ([told] if role == "tool" else ()):
             if answer.get("requestor", "assistant") == "assistant":
@@ -217,16 +214,20 @@ def _transcript(messages: Any, info: _Info, place: Place) -> dict[str, Any]:
                 last = answer.get("error") is True
                 errors += last
     models = {"assistant": ("policy", info.agent), "user": ("user", info.user)}
+
+    def summed(spent: Iterable[Mapping[str, Any]], field: str) -> int | None:
+        return total(optional_count(each.get(field), f"usage.{field}", place) for each in spent)
+
     usages = [
         Usage(
             role=models[role][0],
             model=models[role][1],
-            input=spent["input"],
+            input=summed(spent, "prompt_tokens"),
             cached=None,
-            output=spent["output"],
+            output=summed(spent, "completion_tokens"),
             reasoning=None,
         )
-        for role, spent in tokens.items()
+        for role, spent in asked.items()
     ]
     return {
         "turns": turns,

@@ -7,7 +7,7 @@ whose decoding broke, or whose check raised anything but an assertion, has no ve
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from outcomebox.eval.reading.values import (
     optional_text,
     text,
     texts,
+    total,
 )
 from outcomebox.eval.results import NO_DOMAIN, Source
 
@@ -49,6 +50,8 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "error_type": ("metadata.error.type",),
 }
 _NO_VERDICT = "skipped"
+_FINISH = {"agent_error": "empty_output", "no_user_llm": "no_user"}
+"""Ends that have another name here; an agent that said nothing has failed, there too."""
 
 
 def read_thinkingbox(path: Path, into: Rows, chosen: Mapping[str, str]) -> Source:
@@ -95,7 +98,9 @@ def _columns(
         "domain": optional_text(get("domain"), fields.name("domain"), place) or NO_DOMAIN,
         "family": optional_text(get("family"), fields.name("family"), place),
         "tags": texts(get("tags"), fields.name("tags"), place),
-        "finish_reason": None if outcome == "system_error" else finish,
+        "finish_reason": None
+        if outcome == "system_error" or finish is None
+        else _FINISH.get(finish, finish),
         "score": None
         if outcome == "system_error"
         else optional_number(get("score"), fields.name("score"), place),
@@ -135,27 +140,21 @@ def _usage(row: Mapping[str, Any], fields: Fields, place: Place) -> list[Usage]:
     name = fields.name("usage")
     if not isinstance(asked, list):
         raise place.refuse("must be a list; mend the row", field=name, value=asked)
-    totals: Counter[str] = Counter()
-    for each in asked:
-        told = mapping(each, name, place)
-        inner = mapping(told.get("input_tokens_details"), name, place)
-        outer = mapping(told.get("output_tokens_details"), name, place)
-        for ours, value in (
-            ("input", told.get("input_tokens")),
-            ("cached", inner.get("cached_tokens")),
-            ("output", told.get("output_tokens")),
-            ("reasoning", outer.get("reasoning_tokens")),
-        ):
-            totals[ours] += optional_count(value, f"{name}.{ours}", place) or 0
-    model = optional_text(fields.get(row, "model", place), fields.name("model"), place)
+    told = [mapping(each, name, place) for each in asked]
+    inner = [mapping(each.get("input_tokens_details"), name, place) for each in told]
+    outer = [mapping(each.get("output_tokens_details"), name, place) for each in told]
+
+    def summed(where: Iterable[Mapping[str, Any]], field: str) -> int | None:
+        return total(optional_count(each.get(field), f"{name}.{field}", place) for each in where)
+
     return [
         Usage(
             role="policy",
-            model=model,
-            input=totals["input"],
-            cached=totals["cached"],
-            output=totals["output"],
-            reasoning=totals["reasoning"],
+            model=optional_text(fields.get(row, "model", place), fields.name("model"), place),
+            input=summed(told, "input_tokens"),
+            cached=summed(inner, "cached_tokens"),
+            output=summed(told, "output_tokens"),
+            reasoning=summed(outer, "reasoning_tokens"),
         )
     ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -89,6 +89,12 @@ def optional_count(value: Any, field: str, place: Place) -> int | None:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return None if value is None else count(value, field, place)
+
+
+def total(counts: Iterable[int | None]) -> int | None:
+    """The sum of some counts; None where one of them is not told, for then nobody knows it."""
+    found = list(counts)
+    return None if None in found else sum(each for each in found if each is not None)
 
 
 def optional_number(value: Any, field: str, place: Place, *, least: float = 0) -> float | None:

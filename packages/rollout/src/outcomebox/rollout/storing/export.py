@@ -7,7 +7,7 @@ JSON text: a schema for it would be a guess that the next model breaks.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -16,7 +16,9 @@ from typing import Any
 import polars as pl
 
 from outcomebox.reward.rows import Row, placed_rows
+from outcomebox.rollout.runfolder import RunFolder
 from outcomebox.rollout.storing.files import new_file
+from outcomebox.rollout.storing.stopped import marks_of
 from outcomebox.sandbox import InputError
 
 _BATCH = 1_000
@@ -58,6 +60,7 @@ SCHEMA = pl.Schema(
         "policy_name": pl.String(),
         "seed": pl.Int64(),
         "task_version": pl.String(),
+        "stopped": pl.Boolean(),
         **{name: pl.String() for name in NESTED},
     }
 )
@@ -90,12 +93,13 @@ def export_parquet(rows: Path, to: Path, tell: Callable[[int, int], None] | None
 
 def _batches(rows: Path, tell: Callable[[int, int], None] | None) -> Iterator[pl.DataFrame]:
     size = rows.stat().st_size
+    stopped = marks_of(RunFolder(rows)) or {}
     placed = placed_rows(rows)
     while batch := list(islice(placed, _BATCH)):
         flat = []
         for each in batch:
             try:
-                flat.append(flat_row(each.row))
+                flat.append(flat_row(each.row, stopped))
             except (KeyError, TypeError, AttributeError) as error:
                 raise InputError(
                     f"line {each.number} is no row of an episode: {error!r}", file=rows
@@ -105,8 +109,13 @@ def _batches(rows: Path, tell: Callable[[int, int], None] | None) -> Iterator[pl
         yield pl.DataFrame(flat, schema=SCHEMA, strict=False)
 
 
-def flat_row(row: Row) -> dict[str, Any]:
-    """A row as the columns of :data:`SCHEMA`."""
+def flat_row(row: Row, stopped: Container[str]) -> dict[str, Any]:
+    """A row as the columns of :data:`SCHEMA`.
+
+    Args:
+        row: The row.
+        stopped: Tasks that an adaptive probe left early.
+    """
     verdict, error = row["verdict"], row["error"] or {}
     said = [each for each in row["messages"] if each["role"] == "assistant"]
     usage, timing, traffic = (
@@ -139,6 +148,7 @@ def flat_row(row: Row) -> dict[str, Any]:
         "policy_name": row["policy"].get("model") or row["policy"].get("name"),
         "seed": row["seeds"]["episode"],
         "task_version": row["versions"].get("task"),
+        "stopped": row["uid"] in stopped,
         **{name: _json(nested.get(name)) for name in NESTED},
     }
 

@@ -15,6 +15,7 @@ from outcomebox.rollout.storing.files import new_file, refuse_existing
 from outcomebox.rollout.storing.groups import Key, groups
 from outcomebox.rollout.storing.index import entry_of, index_line, row_checksum
 from outcomebox.rollout.storing.plans import saved_run, together
+from outcomebox.rollout.storing.stopped import marks_together
 from outcomebox.sandbox import InputError
 
 Tell = Callable[[int, int], None]
@@ -145,7 +146,8 @@ def merge_runs(runs: Sequence[RunFolder], out: RunFolder, tell: Tell | None = No
         bare = next(run for run in runs if not run.settings.is_file())
         raise InputError("is missing, and other shards have theirs; restore it", file=bare.settings)
     settings = together(saved) if saved else None
-    for path in (out.rows, out.index, out.exchanges, out.settings):
+    marks = marks_together(runs)
+    for path in (out.rows, out.index, out.exchanges, out.settings, out.stopped):
         refuse_existing(path)
     recorded = _recorded(runs)
     total = sum(run.rows.stat().st_size for run in runs)
@@ -162,6 +164,8 @@ def merge_runs(runs: Sequence[RunFolder], out: RunFolder, tell: Tell | None = No
         with ExitStack() as stack:
             # What stands alone on a stack is put in place last: rows make a run.
             rows = stack.enter_context(new_file(out.rows))
+            if marks is not None:
+                stack.enter_context(new_file(out.stopped)).write_bytes(marks)
             if settings is not None:
                 stack.enter_context(new_file(out.settings)).write_bytes(settings)
             if recorded:
@@ -172,7 +176,7 @@ def merge_runs(runs: Sequence[RunFolder], out: RunFolder, tell: Tell | None = No
     finally:
         if not out.rows.exists():
             # What came first is of no use without them.
-            for path in (out.index, out.exchanges, out.settings):
+            for path in (out.index, out.exchanges, out.settings, out.stopped):
                 path.unlink(missing_ok=True)
             if new_folder and out.folder.is_dir() and not any(out.folder.iterdir()):
                 out.folder.rmdir()

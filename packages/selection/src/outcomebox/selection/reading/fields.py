@@ -38,9 +38,9 @@ THINKINGBOX: Mapping[str, str] = {
     "content": "metadata.content",
 }
 _FORMS = {"outcomebox": OURS, "thinkingbox": THINKINGBOX}
-# What else says that a ThinkingBox row has no verdict: its check broke, or its agent did.
+# What else says that a ThinkingBox row has no verdict: its check broke, or nobody ran it.
 _BROKEN_CHECK = "test_result.is_system_error"
-_NO_VERDICT = frozenset({"agent_error", "skipped"})
+_NO_VERDICT = "skipped"
 _SCENARIO = "metadata.scenario"
 
 _WORDS = ("passed", "failed", "system_error")
@@ -94,7 +94,7 @@ class Fields:
             if (
                 broken
                 or dotted(row, _BROKEN_CHECK)
-                or dotted(row, "finish_reason") in _NO_VERDICT
+                or dotted(row, "finish_reason") == _NO_VERDICT
                 or value is None
             ):
                 return "system_error"
