@@ -28,6 +28,43 @@ ALL = {
     *("090", "092", "093", "097"),
 }
 """The numbers of all 56 cases."""
+RATES = {
+    "001",
+    "003",
+    "004",
+    "006",
+    "008",
+    "010",
+    "013",
+    "015",
+    "016",
+    "018",
+    "020",
+    "026",
+    "028",
+    "030",
+    "043",
+    "090",
+}
+"""Those about rates and who counts, in test_eval_cases.py."""
+INTERVALS = {"046", "047", "051", "052", "053", "055", "056", "058", "059", "097"}
+"""Those about intervals, in test_eval_cases_intervals.py."""
+COMPARED = {
+    "062",
+    "063",
+    "064",
+    "066",
+    "067",
+    "070",
+    "071",
+    "074",
+    "075",
+    "077",
+    "078",
+    "080",
+    "082",
+}
+"""Those about comparing runs and about cost, in test_eval_cases_compared.py."""
 READING = {"023", "024", "029", "031", "033", "035", "036", "037", "041", "042"}
 """Those about what is read, which are tested in test_eval_cases_reading.py."""
 SELECTION = {"083", "084", "085", "086", "088", "092", "093"}
