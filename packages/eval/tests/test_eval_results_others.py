@@ -56,7 +56,12 @@ def tb_row(uid: str, result: bool | None, **more: Any) -> dict[str, Any]:
                 "output_tokens": 10,
                 "output_tokens_details": {"reasoning_tokens": 4},
             },
-            {"input_tokens": 150, "output_tokens": 5},
+            {
+                "input_tokens": 150,
+                "input_tokens_details": {"cached_tokens": 0},
+                "output_tokens": 5,
+                "output_tokens_details": {"reasoning_tokens": 0},
+            },
         ],
         "metadata": {"repetition": 0, "execution_time": 2.5, "agent": "think", "scenario": "s"},
         "is_system_error": False,
@@ -107,6 +112,14 @@ def test_rows_of_thinkingbox_count_system_errors_nowhere(tmp_path: Path) -> None
     assert found.attempts["error_type"].to_list()[2] == "TimeoutError"
     proof = completeness(found)
     assert (proof.inferred, len(proof.broken), proof.missing) == (True, 4, (("a", 3),))
+
+
+def test_tokens_that_one_request_does_not_tell_nobody_knows(tmp_path: Path) -> None:
+    usage = [{"input_tokens": 100, "input_tokens_details": {"cached_tokens": 60}}]
+    told = [*usage, {"input_tokens": 150, "output_tokens": 5}]
+    found = read_results([str(lines_file(tmp_path / "tb.jsonl", [tb_row("a", True, usage=told)]))])
+    (one,) = found.attempts["usage"].to_list()[0]
+    assert (one["input"], one["cached"], one["output"]) == (250, None, None)
 
 
 def test_fields_of_thinkingbox_rows_can_be_chosen(tmp_path: Path) -> None:
