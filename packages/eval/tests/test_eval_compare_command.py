@@ -57,6 +57,19 @@ def test_it_tells_differences_tasks_domains_and_a_verdict(runs: tuple[str, str])
     assert "inferred from the rows" in text
 
 
+@pytest.mark.parametrize("width", ["40", "60", "80"])
+def test_a_narrow_terminal_cuts_no_figure(runs: tuple[str, str], width: str) -> None:
+    names = ("--name", "the-one-before-all-the-others", "--name", "after")
+    (told,) = json.loads(compare(*runs, *names, "--json").stdout)["comparisons"]
+    arguments = ["compare", *runs, *names, *QUICK]
+    text = CliRunner().invoke(app, arguments, env={"COLUMNS": width}).stdout
+    retail = next(line for line in text.splitlines() if line.startswith("retail"))
+    (domain,) = [each for each in told["domains"] if each["domain"] == "retail"]
+    assert f"{100 * domain['pass_1']['base']:.1f} %" in retail
+    assert f"{100 * domain['pass_1']['new']:.1f} %" in retail
+    assert retail.endswith(f"+{domain['any_k']['new_only']} -{domain['any_k']['base_only']}")
+
+
 def test_json_is_one_object_of_everything(runs: tuple[str, str]) -> None:
     found = compare(*runs, "--json", "--name", "a", "--name", "b", "--seed", "3")
     assert found.exit_code == 0

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from outcomebox.eval.compare.model import Comparison, CostDifference, Difference, Paired, Side
 from outcomebox.eval.compare.verdict import interval, p_words, percent, points
@@ -27,9 +29,10 @@ def show(found: Comparison, console: Console) -> None:
     say(f"{found.new.name} against {found.base.name}", "bold")
     for side in (found.base, found.new):
         say(_side(side))
-    console.print(_differences(found))
+    # A terminal that is too narrow for a table breaks its lines; a figure is never cut.
+    console.print(_differences(found), crop=False)
     if len(found.domains) > 1:
-        console.print(_domains(found))
+        console.print(_domains(found), crop=False)
     for asked in (found.all_k, found.any_k):
         if asked is not None:
             for line in _changed(asked):
@@ -48,27 +51,38 @@ def _side(side: Side) -> str:
     return f"{side.name}: {' '.join(side.completeness)}"
 
 
-def _table(*columns: str) -> Table:
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """A table that folds heads, and the names in front, before it cuts a figure."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for number, column in enumerate(columns):
-        table.add_column(column, justify="right" if number else "left", no_wrap=number > 0)
+        widest = max((cell_len(row[number]) for row in rows), default=1) if number else 8
+        table.add_column(
+            column,
+            justify="right" if number else "left",
+            min_width=max(widest, 1),
+            overflow="fold",
+        )
+    for row in rows:
+        table.add_row(*map(Text, row))
     return table
 
 
 def _differences(found: Comparison) -> Table:
-    table = _table(
-        "", found.base.name, found.new.name, "points", f"{100 * found.level:g} % interval", "p"
-    )
-    table.add_row("pass@1, population of tasks", *_cells(found.pass_1), "")
-    table.add_row("pass@1, these tasks", *_cells(found.pass_1_these), "")
-    for asked in (found.all_k, found.any_k):
-        if asked is not None:
-            table.add_row(
+    rows = [
+        ("pass@1, population of tasks", *_cells(found.pass_1), ""),
+        ("pass@1, these tasks", *_cells(found.pass_1_these), ""),
+        *(
+            (
                 f"{_question(asked)}, population of tasks",
                 *_cells(asked.difference),
                 p_words(asked.p).removeprefix("p ").removeprefix("= "),
             )
-    return table
+            for asked in (found.all_k, found.any_k)
+            if asked is not None
+        ),
+    ]
+    names = (found.base.name, found.new.name)
+    return _table(("", *names, "points", f"{100 * found.level:g} % interval", "p"), rows)
 
 
 def _cells(difference: Difference) -> Sequence[str]:
@@ -86,23 +100,31 @@ def _question(asked: Paired) -> str:
 
 
 def _domains(found: Comparison) -> Table:
-    table = _table(
-        "domain (each by itself)",
-        "tasks",
-        found.base.name,
-        found.new.name,
-        "points",
-        f"{100 * found.level:g} % interval",
-        "k/k gained, lost",
-        "any gained, lost",
+    rows = [
+        (
+            row.domain,
+            f"{row.tasks}",
+            *_cells(row.pass_1),
+            *(
+                "-" if asked is None else f"+{asked.new_only} -{asked.base_only}"
+                for asked in (row.all_k, row.any_k)
+            ),
+        )
+        for row in found.domains
+    ]
+    return _table(
+        (
+            "domain",
+            "tasks",
+            found.base.name,
+            found.new.name,
+            "points",
+            f"{100 * found.level:g} % interval",
+            "tasks k/k",
+            "any",
+        ),
+        rows,
     )
-    for row in found.domains:
-        changes = [
-            "-" if asked is None else f"{asked.new_only}, {asked.base_only}"
-            for asked in (row.all_k, row.any_k)
-        ]
-        table.add_row(row.domain, f"{row.tasks}", *_cells(row.pass_1), *changes)
-    return table
 
 
 def _changed(asked: Paired) -> list[str]:
