@@ -52,7 +52,7 @@ class Ratios:
 
     def __init__(self, places: NDArray[np.intp]) -> None:
         self.places = places
-        self._columns: dict[int, Floats] = {}
+        self._columns: dict[bytes, Floats] = {}
         self._pairs: dict[str, tuple[Floats, Floats | None]] = {}
         self._drawn: list[str] = []
         self._found: dict[str, Interval] = {}
@@ -61,7 +61,7 @@ class Ratios:
     def add(
         self, name: str, above: Floats, below: Floats | None = None, *, drawn: bool = True
     ) -> None:
-        """A ratio of two sums, or a sum; an array that is given again is drawn once.
+        """A ratio of two sums, or a sum; arrays of the same numbers are drawn once.
 
         Args:
             name: It is asked for by this.
@@ -75,7 +75,7 @@ class Ratios:
         self._drawn.append(name)
         for column in (above, below):
             if column is not None:
-                self._columns[id(column)] = column
+                self._columns[column.tobytes()] = column
 
     @property
     def columns(self) -> Floats:
@@ -101,9 +101,9 @@ class Ratios:
             # Infinite where only the divisor is 0, NaN where both are.
             draws = np.stack(
                 [
-                    totals[place[id(above)]]
+                    totals[place[above.tobytes()]]
                     if below is None
-                    else totals[place[id(above)]] / totals[place[id(below)]]
+                    else totals[place[above.tobytes()]] / totals[place[below.tobytes()]]
                     for above, below in map(self._pairs.__getitem__, self._drawn)
                 ]
             )
@@ -160,16 +160,22 @@ def resample(groups: Sequence[Ratios], labels: Sequence[str], settings: Bootstra
     """
     made = [group.columns for group in groups]
     totals = [np.empty((len(columns), settings.resamples)) for columns in made]
+    rows = [_rows(group.places) for group in groups]
     resampler = Resampler(strata_of(labels), settings.seed, settings.resamples)
     at = 0
     for weights in resampler.blocks():
         end = at + weights.shape[1]
-        for group, columns, into in zip(groups, made, totals, strict=True):
-            whole = group.places.size == len(labels)
-            np.matmul(columns, weights if whole else weights[group.places], out=into[:, at:end])
+        for places, columns, into in zip(rows, made, totals, strict=True):
+            np.matmul(columns, weights[places], out=into[:, at:end])
         at = end
     for group, into in zip(groups, totals, strict=True):
         group.drawn(into, [labels[place] for place in group.places], settings)
+
+
+def _rows(places: NDArray[np.intp]) -> NDArray[np.intp] | slice:
+    """Positions, as a slice where they are neighbours: then nothing is copied."""
+    neighbours = places.size > 0 and places[-1] - places[0] == places.size - 1
+    return slice(int(places[0]), int(places[-1]) + 1) if neighbours else places
 
 
 def _intervals(draws: Floats, tail: float) -> list[Interval]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping, Sequence
-from operator import itemgetter
-from typing import Any, TypedDict, cast
+from typing import Any, NamedTuple, cast
 
 import polars as pl
 
@@ -19,8 +18,8 @@ _LISTS = ("tags", "reasons", "usage")
 _OF_A_TASK = ("domain", "family", "tags", "task_hash")
 
 
-class Usage(TypedDict):
-    """Tokens of a role in one try; None where nobody counts."""
+class Usage(NamedTuple):
+    """Tokens of a role in one try, fields as in USAGE; None where nobody counts."""
 
     role: str
     model: str | None
@@ -186,7 +185,7 @@ def _usages(lists: Sequence[Sequence[Usage] | None]) -> pl.Series:
     """The column of tokens; nothing said is an empty list."""
     flat = [each for usages in lists for each in usages or ()]
     schema = cast(pl.Struct, USAGE.inner).to_schema()
-    parts = pl.DataFrame(list(map(itemgetter(*schema), flat)), schema=schema, orient="row")
+    parts = pl.DataFrame(flat, schema=schema, orient="row")
     return _gathered(parts.to_struct(), [usages or () for usages in lists])
 
 

@@ -12,15 +12,17 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import orjson
 
 from outcomebox.eval.reading.values import Place
 from outcomebox.sandbox.errors import InputError
+
+T = TypeVar("T")
 
 _SEAL = re.compile(rb',"checksum":"([0-9a-f]{8})"\}\n?\Z')
 _BUFFER = 1 << 20
@@ -48,7 +50,14 @@ class Lines:
         self.sha256 = ""
 
     def __iter__(self) -> Iterator[tuple[dict[str, Any], Place]]:
-        """The objects, in the order written.
+        """The objects, in the order written; see :meth:`read`."""
+        return self.read(parse)
+
+    def read(self, of: Callable[[bytes, Place], T | None]) -> Iterator[tuple[T, Place]]:
+        """What is made of each line, in the order written.
+
+        Args:
+            of: Makes it of a line, as :func:`parse` does.
 
         Raises:
             InputError: The file cannot be read, or a line is broken.
@@ -64,12 +73,12 @@ class Lines:
                     if line.isspace():
                         continue
                     place = Place(self.path, number)
-                    row = parse(line, place)
-                    if row is None:
+                    found = of(line, place)
+                    if found is None:
                         self.torn += 1
                         continue
                     self.rows += 1
-                    yield row, place
+                    yield found, place
                 self.sha256 = digest.result()
         except OSError as error:
             raise InputError(f"cannot be read: {error.strerror}", file=self.path) from error
@@ -98,14 +107,8 @@ def parse(line: bytes, place: Place) -> dict[str, Any] | None:
     Raises:
         InputError: An ended line is no JSON object, or its checksum does not fit.
     """
+    check_seal(line, place)
     torn = not line.endswith(b"\n")
-    seal = _SEAL.search(line, max(0, len(line) - _SEAL_LENGTH))
-    if seal is not None and _checksum(line, seal.start()) != int(seal[1], 16):
-        raise place.refuse(
-            "does not fit the line, which was damaged or edited; restore it, or take it out and "
-            "run that attempt again",
-            field="checksum",
-        )
     try:
         row = decode(line)
     except (ValueError, RecursionError) as error:
@@ -117,6 +120,21 @@ def parse(line: bytes, place: Place) -> dict[str, Any] | None:
     if torn:
         return None
     raise place.refuse("is no object; write one object a line", value=row)
+
+
+def check_seal(line: bytes, place: Place) -> None:
+    """See that the checksum of a line fits, where it has one.
+
+    Raises:
+        InputError: It does not.
+    """
+    seal = _SEAL.search(line, max(0, len(line) - _SEAL_LENGTH))
+    if seal is not None and _checksum(line, seal.start()) != int(seal[1], 16):
+        raise place.refuse(
+            "does not fit the line, which was damaged or edited; restore it, or take it out and "
+            "run that attempt again",
+            field="checksum",
+        )
 
 
 def decode(data: bytes) -> Any:

@@ -1,19 +1,17 @@
-"""Our own rows: `episodes.jsonl`, one try a line, streamed; transcripts stay in the file."""
+"""The columns of our own rows, and what is wrong with a row that has none."""
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
+import math
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import orjson
 
-from outcomebox.eval.reading.frame import Rows, Usage
-from outcomebox.eval.reading.lines import Lines
+from outcomebox.eval.reading.frame import Usage
 from outcomebox.eval.reading.values import (
     Place,
     count,
@@ -24,68 +22,11 @@ from outcomebox.eval.reading.values import (
     text,
     texts,
 )
-from outcomebox.eval.results import NO_DOMAIN, OUTCOMES, Source
+from outcomebox.eval.results import NO_DOMAIN, OUTCOMES
 
 _NO_PARTS = frozenset({"messages", "started"})
 _OF_THE_TASK = frozenset({"task", "content", "domain", "initial", "servers", "server"})
 """Versions that differ between tasks of one run."""
-
-
-def read_ours(path: Path, into: Rows, *, stopped: Iterable[str] = ()) -> Source:
-    """Read a file of rows.
-
-    Args:
-        path: The file.
-        into: Where rows go.
-        stopped: Tasks that an adaptive probe stopped.
-
-    Raises:
-        InputError: A row cannot be used.
-    """
-    lines = Lines(path)
-    shared = _Shared()
-    early = frozenset(stopped)
-    with _no_collections():
-        for row, place in lines:
-            into.add(columns_of(row, place, stopped=early, shared=shared), place)
-    return Source(str(path), "ours", lines.sha256, lines.rows, lines.torn)
-
-
-@contextmanager
-def _no_collections() -> Iterator[None]:
-    """Rows are made of very many objects and no cycles: to look for some costs a tenth more."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
-
-
-class _Shared:
-    """Texts of what many rows share, made once."""
-
-    def __init__(self) -> None:
-        self._texts: dict[str, str] = {}
-        self._hashes: dict[str, str] = {}
-
-    def policy(self, policy: Any) -> str | None:
-        """A policy's description as one text."""
-        if policy is None:
-            return None
-        text = canonical(policy)
-        return self._texts.setdefault(text, text)
-
-    def versions(self, versions: Mapping[str, Any]) -> str | None:
-        """A mark of the versions that all rows of a run should share."""
-        kept = {name: versions[name] for name in versions if name not in _OF_THE_TASK}
-        if not kept:
-            return None
-        key = canonical(kept)
-        if key not in self._hashes:
-            self._hashes[key] = hashlib.sha256(key.encode()).hexdigest()[:12]
-        return self._hashes[key]
 
 
 def canonical(value: Any) -> str:
@@ -96,21 +37,17 @@ def canonical(value: Any) -> str:
         return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
-def columns_of(
-    row: Mapping[str, Any], place: Place, *, stopped: frozenset[str], shared: _Shared | None = None
-) -> dict[str, Any]:
+def columns_of(row: Mapping[str, Any], place: Place, *, stopped: frozenset[str]) -> dict[str, Any]:
     """The columns of a row.
 
     Args:
         row: The row.
         place: Where it stands.
         stopped: Tasks that an adaptive probe stopped.
-        shared: What has been made for other rows of the same file.
 
     Raises:
         InputError: It cannot be used.
     """
-    shared = shared or _Shared()
     uid = text(row.get("uid"), "uid", place)
     outcome = outcome_of(row, place)
     error = mapping(row.get("error"), "error", place)
@@ -122,6 +59,7 @@ def columns_of(
         )
     verdict = row["verdict"]
     versions = mapping(row.get("versions"), "versions", place)
+    policy = row.get("policy")
     return {
         "uid": uid,
         "repetition": count(row.get("repetition"), "repetition", place),
@@ -133,15 +71,15 @@ def columns_of(
         "finish_reason": optional_text(row.get("finish_reason"), "finish_reason", place),
         "reasons": _reasons(verdict, place),
         "score": optional_number(verdict.get("score"), "verdict.score", place, least=float("-inf")),
-        "seconds": _seconds(row.get("timing"), place),
+        "seconds": seconds_of(row.get("timing"), place),
         "usage": _usage(row, place),
         "error_phase": optional_text(error.get("phase"), "error.phase", place),
         "error_type": optional_text(error.get("type"), "error.type", place),
-        "policy": shared.policy(row.get("policy")),
+        "policy": None if policy is None else canonical(policy),
         "task_hash": optional_text(versions.get("task"), "versions.task", place),
-        "versions_hash": shared.versions(versions),
+        "versions_hash": versions_mark(versions),
         "stopped": uid in stopped,
-        "wrote": _wrote(row, place),
+        "wrote": wrote(row.get("changes"), row.get("schema_changes"), row.get("effects"), place),
         **transcript(row.get("messages"), place),
     }
 
@@ -217,11 +155,17 @@ def _reasons(verdict: Mapping[str, Any], place: Place) -> list[str] | None:
         ) from None
 
 
-def _seconds(timing: Any, place: Place) -> float | None:
-    """All parts of an episode together; ``messages`` and ``started`` are no parts."""
+def seconds_of(timing: Any, place: Place) -> float | None:
+    """All parts of an episode together; ``messages`` and ``started`` are no parts.
+
+    Raises:
+        InputError: A part is no number.
+    """
     parts = mapping(timing, "timing", place)
     found = [
-        optional_number(value, "timing", place)
+        value
+        if type(value) is float and 0 <= value < math.inf  # nearly all are like this
+        else optional_number(value, "timing", place)
         for name, value in parts.items()
         if name not in _NO_PARTS
     ]
@@ -235,38 +179,65 @@ def _usage(row: Mapping[str, Any], place: Place) -> list[Usage]:
         told = mapping(spent, f"usage.{role}", place)
         if not told:
             continue  # no model was asked, or nobody counts
-        actor = row.get(role)
-        model = actor.get("model") if isinstance(actor, dict) else None
         sent = mapping(traffic.get(role), f"traffic.{role}", place)
         prompt = optional_count(told.get("prompt"), f"usage.{role}.prompt", place)
         answer = optional_count(told.get("completion"), f"usage.{role}.completion", place)
+        cached, reasoning = (
+            optional_count(sent.get(name), f"traffic.{role}.{name}", place)
+            for name in ("cached_tokens", "reasoning_tokens")
+        )
         found.append(
             Usage(
                 role=role,
-                model=model if isinstance(model, str) else None,
+                model=model_of(row.get(role)),
                 input=prompt,
-                cached=_part(sent, "cached_tokens", prompt, role, place),
+                cached=part_of(cached, prompt),
                 output=answer,
-                reasoning=_part(sent, "reasoning_tokens", answer, role, place),
+                reasoning=part_of(reasoning, answer),
             )
         )
     return found
 
 
-def _part(
-    sent: Mapping[str, Any], name: str, whole: int | None, role: str, place: Place
-) -> int | None:
+def model_of(actor: Any) -> str | None:
+    """The model of a policy, a user or a judge; None where no model is one."""
+    model = actor.get("model") if isinstance(actor, dict) else None
+    return model if isinstance(model, str) else None
+
+
+def versions_mark(
+    versions: Mapping[str, Any], written: Callable[[Any], str] = canonical
+) -> str | None:
+    """A mark of the versions that all rows of a run should share.
+
+    Args:
+        versions: Name -> version.
+        written: How they are written.
+    """
+    kept = {name: versions[name] for name in versions if name not in _OF_THE_TASK}
+    return _hashed(written(kept)) if kept else None
+
+
+@lru_cache(64)
+def _hashed(text: str) -> str:
+    """A mark of a text; nearly all rows have the same."""
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def part_of(told: int | None, whole: int | None) -> int | None:
     """The part of some tokens that an endpoint told of.
 
     It tells it of every answer, also of one that was asked for again and is not in the usage.
     """
-    told = optional_count(sent.get(name), f"traffic.{role}.{name}", place)
     return None if told is None or whole is None else min(told, whole)
 
 
-def _wrote(row: Mapping[str, Any], place: Place) -> bool | None:
-    """Whether the terminal state differs; null where nothing tells."""
-    changes, schema, effects = row.get("changes"), row.get("schema_changes"), row.get("effects")
+def wrote(changes: Any, schema: Any, effects: Any, place: Place) -> bool | None:
+    """Whether the terminal state differs; null where nothing tells.
+
+    Raises:
+        InputError: What tells it is of another form.
+    """
     for name, value in (("changes", changes), ("schema_changes", schema)):
         if value is not None and not isinstance(value, list):
             raise place.refuse("must be a list; mend the row", field=name, value=value)

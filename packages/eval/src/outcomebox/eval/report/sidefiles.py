@@ -62,8 +62,8 @@ class SideFiles:
         if not self._rows:
             return
         texts = b"`,String.raw`".join(map(escaped, self._rows))
-        made = b"outcomebox(%d,[String.raw`%b`])\n" % (self.count, texts)
-        (self.folder / f"{self.count:05d}.js").write_bytes(made)
+        with (self.folder / f"{self.count:05d}.js").open("wb") as file:
+            file.writelines((b"outcomebox(%d,[String.raw`" % self.count, texts, b"`])\n"))
         self.count += 1
         self._rows, self._size = [], 0
 
@@ -72,18 +72,14 @@ def escaped(row: bytes) -> bytes:
     """A line of JSON that can stand between the backticks of a raw JavaScript template.
 
     In there nothing but a backtick, ``${`` and a backslash at the very end means anything to
-    JavaScript. An object holds the first two inside of strings only, where an escape says the same,
-    and ends in a brace.
+    JavaScript. An object holds backticks and dollars inside of strings only, where an escape says
+    the same, and ends in a brace.
 
     Args:
         row: An object, without white space behind it.
     """
-    # Looked for first: a copy of a row costs more than a look.
-    if b"`" in row:
-        row = row.replace(b"`", rb"\u0060")
-    if b"$" in row:
-        row = row.replace(b"${", rb"$\u007b")
-    return row
+    # Every dollar: to look for two bytes takes three times as long as to replace one.
+    return row.replace(b"`", rb"\u0060").replace(b"$", rb"\u0024")
 
 
 def _lines(places: Sequence[Place]) -> Iterator[bytes]:
