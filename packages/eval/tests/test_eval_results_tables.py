@@ -60,7 +60,8 @@ def test_a_table_may_say_more_under_names_of_its_own(tmp_path: Path) -> None:
 
 
 BROKEN_CSV = {
-    "empty": ("", ["uid", "there is no such column"]),
+    "empty": ("", ["is empty; write it again"]),
+    "no head": ("x,y\n", ["uid", "there is no such column; there are x, y"]),
     "head alone": (HEAD, ["holds no complete row"]),
     "half a line": (HEAD + "a,0,true\na,1", ["line 3", "2 fields where the head has 3"]),
     "a field more": (HEAD + "a,0,true,9\n", ["line 2", "4 fields"]),

@@ -210,9 +210,12 @@ def _role(told: Mapping[str, Any], place: Place) -> Usage:
 
 def _bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        data = path.read_bytes()
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=path) from error
+    if not data.strip():
+        raise InputError("is empty; write it again, or name another file", file=path)
+    return data
 
 
 def _needs(path: Path, columns: list[str], fields: Fields) -> None:
