@@ -148,6 +148,7 @@ def test_the_digest_is_sha256_over_what_decides(tmp_path: Path) -> None:
         expected.update(struct.pack("<4i", *numbers))
     first = read_episodes([write_rows(tmp_path / "a.jsonl", rows)]).digest
     assert first == expected.hexdigest()
+    changes: dict[str, Any]
     for changes in ({"timing": {"total": 99.0}}, {"messages": []}):
         same = [plain | changes for plain in rows]
         assert read_episodes([write_rows(tmp_path / "b.jsonl", same)]).digest == first

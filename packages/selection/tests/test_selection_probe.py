@@ -15,6 +15,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from outcomebox.rollout import digest, read_rows
+from outcomebox.selection.episodes import read_episodes
 from outcomebox.selection.probe_command import app
 
 SHELF = Path(__file__).parents[2] / "sandbox" / "tests" / "domains" / "shelf"
@@ -43,7 +44,7 @@ def found(folder: Path) -> tuple[str, bytes]:
 def test_one_seed_gives_the_same_run_at_any_concurrency_and_another_seed_another(
     tmp_path: Path,
 ) -> None:
-    runs = []
+    runs, manifests = [], []
     for name, concurrency, seed in (("a", 1, 5), ("b", 8, 5), ("c", 8, 6)):
         done = run(
             "--attempts", 8, "--seed", seed, "--concurrency", concurrency, "--out", tmp_path / name
@@ -52,9 +53,14 @@ def test_one_seed_gives_the_same_run_at_any_concurrency_and_another_seed_another
         assert "simulated policy" in done.stdout
         assert "simulated policy" in done.stderr
         runs.append(found(tmp_path / name))
+        manifests.append(json.loads(runs[-1][1])["inputs"]["episodes"]["digest"])
     assert runs[0] == runs[1]
     assert runs[0][0] != runs[2][0]
-    assert json.loads(runs[0][1])["inputs"]["episodes"]["digest"] == runs[0][0]
+    # The manifest's digest is of the facts alone: the order of the rows does not change it.
+    lines = (tmp_path / "a" / "episodes.jsonl").read_bytes().splitlines(keepends=True)
+    (tmp_path / "other.jsonl").write_bytes(b"".join(reversed(lines)))
+    assert read_episodes([tmp_path / "other.jsonl"]).digest == manifests[0]
+    assert manifests[0] == manifests[1] != manifests[2]
     for name in ("train.yaml", "test.yaml", "bands.csv", "bands.png"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
 

@@ -73,6 +73,12 @@ odd_lines = st.sampled_from(
         json.dumps(slim("b", 1, "passed"), separators=(",", ":")).replace('"b"', "7").encode(),
         json.dumps(slim("b", 1, "passed") | {"uid": None}).encode(),
         b"\xff\xfe",
+        *(
+            json.dumps(slim("b", 1, "passed"), separators=(",", ":"))
+            .replace(":1,", f":{number},")
+            .encode()
+            for number in ("+1", " 1", "1 ", "-0", "", "1e1", "2147483647", "2147483648", "9" * 30)
+        ),
     ]
 )
 good_lines = st.builds(
@@ -203,6 +209,24 @@ def test_parquet_says_what_rows_say(tmp_path: Path) -> None:
         assert found.digest == rows.digest, name
     # The same rows twice, in two kinds of files, are the same rows.
     assert read_episodes([path, tmp_path / "rows.jsonl"]).repeated == 6
+
+
+def test_what_a_row_of_a_table_does_not_tell_is_made_for_that_row_alone(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    columns = {
+        "uid": ["a/b/c", "a/b/d"],
+        "repetition": [0, 0],
+        "outcome": [True, False],
+        "domain": ["other", None],
+        "family": [None, None],
+        "hash": [None, "h"],
+    }
+    pl.DataFrame(columns, schema_overrides={"family": pl.String}).write_parquet(path)
+    tasks = read_episodes([path], fields=Fields("thinkingbox", {"hash": "hash"})).tasks
+    assert [(task.domain, task.family, task.hash) for task in tasks] == [
+        ("other", "b", "unversioned:a/b/c"),
+        ("a", "b", "h"),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy import stats
 
 from outcomebox.selection.chance import Ints, groups_p, holm
 from outcomebox.selection.tries import Tries
@@ -127,6 +126,9 @@ def _p(value: float) -> str:
 def levels_of(names: Sequence[str], errors: Ints, sizes: Ints) -> tuple[Level, ...]:
     """The groups with more errors than chance gives, most striking first, at most five."""
     all_errors, everything = int(errors.sum()), int(sizes.sum())
+    # Imported where it is needed: it takes longer than reading a hundred thousand rows.
+    from scipy import stats  # noqa: PLC0415
+
     tails = stats.hypergeom.sf(errors - 1, everything, all_errors, sizes).tolist()
     found = [
         Level(name, int(e), int(n), p)
@@ -287,6 +289,8 @@ def _retried(tries: Tries) -> list[Finding]:
     )
     if counts.is_empty():
         return []
+    from scipy import stats  # noqa: PLC0415 -- as above
+
     law = np.ones(1)
     for n, m, k in counts.select("n", "m", "k").iter_rows():
         law = np.convolve(law, stats.hypergeom.pmf(np.arange(m + 1), n, k, m))

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import PolyCollection
@@ -19,7 +21,6 @@ from matplotlib.ticker import MaxNLocator
 
 from outcomebox.selection.curate import Selection
 from outcomebox.selection.decision import TaskDecision
-from outcomebox.selection.figures import figures, probing
 from outcomebox.selection.forecast import percent, share_span
 from outcomebox.selection.provenance import Provenance
 
@@ -68,7 +69,7 @@ def _title(provenance: Provenance) -> str:
 
 
 def _bars(axes: Axes, selection: Selection) -> None:
-    counts = figures(selection)
+    counts = selection.figures
     names = [f"{band.title}\n{band.text}" for band in selection.curation.bands.bands]
     kept = [band["kept"] for band in counts["bands"]]
     others = [band["not_kept"] for band in counts["bands"]]
@@ -106,7 +107,7 @@ def _bars(axes: Axes, selection: Selection) -> None:
 
 
 def _spent(axes: Axes, selection: Selection) -> None:
-    told = probing(selection)
+    told = selection.figures["probing"]
     runs = [one["clean_runs"] for one in told["spent"]]
     start = [0] * len(runs)
     for names, colour in ((("kept",), KEPT), (("left_early", "not_kept"), DROPPED)):
@@ -132,8 +133,9 @@ def _strip(axes: Axes, selection: Selection) -> None:
         if number:
             axes.axvline(band.low, color="#C8C8C8", linewidth=0.8, zorder=1)
     shown = [d for d in selection.decisions if d.estimate is not None and not d.stopped]
+    ranked = _ranked(shown)
     for status, colour in _COLOURS.items():
-        _lines(axes, _ranked(shown), status, colour)
+        _lines(axes, ranked, status, colour)
     axes.set_xlim(0, 1)
     axes.set_ylim(-1, max(len(shown), 1))
     axes.set_xticks([band.low for band in bands.bands] + [1.0])
@@ -166,14 +168,14 @@ def _lines(
     axes: Axes, ranked: Sequence[tuple[int, TaskDecision]], status: str, colour: str
 ) -> None:
     chosen = [(place, d.estimate) for place, d in ranked if d.status == status and d.estimate]
-    places = [place for place, _ in chosen]
+    places = np.asarray([place for place, _ in chosen], np.float64)
+    ends = np.asarray([estimate.interval for _, estimate in chosen]).reshape(-1, 2)
     # Lines closer than a few pixels would make a pattern of their own, so many tasks make an area.
     few = len(ranked) <= _FEW
     half = 0.125 if few else 0.5
-    boxes = [
-        ((low, place - half), (high, place - half), (high, place + half), (low, place + half))
-        for place, (low, high) in ((place, estimate.interval) for place, estimate in chosen)
-    ]
+    across = ends[:, [0, 1, 1, 0]]
+    # Typed as a sequence, but taken as an array at once, several times as fast.
+    boxes: Any = np.stack((across, places[:, None] + (-half, -half, half, half)), axis=-1)
     # One collection: a bar for each of thousands of tasks takes minutes.
     axes.add_collection(
         PolyCollection(

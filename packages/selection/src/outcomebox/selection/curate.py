@@ -13,6 +13,7 @@ from outcomebox.selection.content import Content
 from outcomebox.selection.curation import Curation
 from outcomebox.selection.decision import NEAR_COPY, REASONS, Side, TaskDecision
 from outcomebox.selection.errors import EmptyPoolError
+from outcomebox.selection.figures import figures
 from outcomebox.selection.gates import Evidence, copy_text, decide, stale_hash
 from outcomebox.selection.mixed import expected_useful_groups
 from outcomebox.selection.outlook import outlook
@@ -51,7 +52,12 @@ class Selection:
         """What system errors go with (`audit.audit`); None where nothing is known."""
         return audit(self.tries, self.curation.predict.seed)
 
-    @property
+    @cached_property
+    def figures(self) -> dict[str, Any]:
+        """The figures that all outputs show (`figures.figures`)."""
+        return figures(self)
+
+    @cached_property
     def kept(self) -> tuple[TaskDecision, ...]:
         """The pool, sorted by uid."""
         return tuple(decision for decision in self.decisions if decision.kept)
@@ -137,7 +143,7 @@ def curate(
     }
     # A stale task keeps its own listing; what was recorded about another version is no result.
     chosen = [
-        TaskResult(task) if uid in stale else replace(probed.get(uid, TaskResult(task)), task=task)
+        TaskResult(task) if uid in stale or uid not in probed else _about(probed[uid], task)
         for uid, task in listed.items()
     ]
     evidence = Evidence(stale, golden, model, contents, protected)
@@ -148,10 +154,17 @@ def curate(
         raise EmptyPoolError(selection)
     members, by = _members(kept, curation)
     sides = split_pool(members, curation.split.test_fraction, curation.split.seed)
-    placed = tuple(replace(decision, side=sides.get(decision.uid)) for decision in decisions)
+    placed = tuple(
+        replace(decision, side=sides[decision.uid]) if decision.kept else decision
+        for decision in decisions
+    )
     unlisted = len(probed.keys() - listed.keys())
     notes = _notes(replace(selection, decisions=placed), by, unlisted)
     return Selection(curation, placed, notes, tries)
+
+
+def _about(result: TaskResult, task: TaskInfo) -> TaskResult:
+    return result if result.task is task else replace(result, task=task)
 
 
 def _by_uid(tasks: Iterable[TaskInfo]) -> dict[str, TaskInfo]:

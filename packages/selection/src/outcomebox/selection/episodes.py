@@ -16,6 +16,7 @@ from glob import glob
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from outcomebox.selection.errors import InputError, shown
@@ -153,8 +154,10 @@ def facts_digest(rows: pl.DataFrame, tasks: Iterable[TaskInfo], policy: str | No
     """
     total = hashlib.sha256(f"{policy or 'null'}\n".encode())
     total.update(tasks_jsonl(tasks))
-    numbers = rows.select("place", "repetition", "try", pl.col("outcome").to_physical())
-    total.update(numbers.to_numpy().astype("<i4", order="C").tobytes())
+    numbers = np.empty((rows.height, 4), "<i4")
+    for column, name in enumerate(("place", "repetition", "try", "outcome")):
+        numbers[:, column] = rows[name].to_physical().to_numpy()
+    total.update(numbers.data)
     return total.hexdigest()
 
 

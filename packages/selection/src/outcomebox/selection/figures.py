@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from outcomebox.selection.curate import Selection
 from outcomebox.selection.decision import UNDECIDED, UNPROBED
 from outcomebox.selection.edges import kept_by
 from outcomebox.selection.stopping import stop_rule
 
+if TYPE_CHECKING:
+    from outcomebox.selection.curate import Selection
+
 
 def figures(selection: Selection) -> dict[str, Any]:
     """Counts tasks by band, reason and side, and tells what the pool will give.
+
+    A selection keeps them (`Selection.figures`), since every output shows some of them.
 
     Args:
         selection: a finished selection.

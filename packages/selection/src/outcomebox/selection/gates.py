@@ -241,10 +241,12 @@ def decide(
     """
     ordered = sorted(results, key=lambda result: result.task.uid)
     refused, near = refused_before_results(ordered, curation, evidence)
-    bands = curation.bands.bands
     gate = curation.gates.reference_model
+    known = estimates(ordered, curation)
     decisions = []
-    for result, estimate in zip(ordered, estimates(ordered, curation), strict=True):
+    for result, estimate, found in zip(
+        ordered, known, _bands(ordered, known, curation), strict=True
+    ):
         uid = result.task.uid
         refusal = refused.get(uid)
         if refusal is not None and refusal[0] == REFERENCE:
@@ -258,7 +260,7 @@ def decide(
             problem = unsolved(model, gate)
             refusal = None if problem is None else (UNSOLVED, problem)
         early = early_decision(result, curation)
-        band = None if early is not None else _band(result, estimate, bands, curation)
+        band = None if early is not None else found
         reason, detail = refusal or _by_results(result, band, early, curation)
         decisions.append(
             TaskDecision(
@@ -275,12 +277,19 @@ def decide(
     return tuple(decisions)
 
 
-def _band(
-    result: TaskResult, estimate: Estimate | None, bands: Sequence[Band], curation: Curation
-) -> Band | None:
-    if estimate is None or result.clean_runs < curation.gates.min_clean_runs:
-        return None
-    return bands[int(band_index(np.asarray(estimate.masses)))]
+def _bands(
+    results: Sequence[TaskResult], known: Sequence[Estimate | None], curation: Curation
+) -> list[Band | None]:
+    """The band of every task; None without enough clean runs."""
+    bands, least = curation.bands.bands, curation.gates.min_clean_runs
+    # One call for all: one for each of thousands of tasks takes seconds.
+    masses = np.asarray([(0.0,) * len(bands) if e is None else e.masses for e in known])
+    return [
+        None if estimate is None or result.clean_runs < least else bands[winner]
+        for result, estimate, winner in zip(
+            results, known, band_index(masses.reshape(-1, len(bands))).tolist(), strict=True
+        )
+    ]
 
 
 def _by_results(

@@ -15,7 +15,6 @@ from typing import Any
 
 from outcomebox.selection.curate import Selection
 from outcomebox.selection.errors import InputError, shown
-from outcomebox.selection.figures import figures
 from outcomebox.selection.pool import settings_digest
 from outcomebox.selection.provenance import Provenance
 from outcomebox.selection.tasks import tasks_digest
@@ -95,7 +94,7 @@ def manifest_text(
         },
         "settings": settings,
         "seed": selection.curation.split.seed,
-        "figures": figures(selection),
+        "figures": selection.figures,
         "notes": list(selection.notes),
         "outputs": {name: hashlib.sha256(content).hexdigest() for name, content in outputs.items()},
         "versions": versions(),

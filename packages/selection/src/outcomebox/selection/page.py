@@ -16,7 +16,6 @@ from jinja2 import Environment, StrictUndefined
 
 from outcomebox.selection.curate import Selection
 from outcomebox.selection.decision import REASON_TEXTS, TaskDecision
-from outcomebox.selection.figures import figures
 from outcomebox.selection.forecast import big, count_span, percent, share_span, wasted
 from outcomebox.selection.provenance import Provenance
 
@@ -57,7 +56,7 @@ def bands_html(selection: Selection, provenance: Provenance) -> bytes:
         "wasted": wasted,
     }
     text = files(__package__).joinpath(_TEMPLATE).read_text(encoding="utf-8")
-    counts = figures(selection)
+    counts = selection.figures
     shown = _by_rate(selection.decisions)[:MOST_TASKS]
     page = environment.from_string(text).render(
         title=f"Difficulty of the tasks for {provenance.policy_phrase}",

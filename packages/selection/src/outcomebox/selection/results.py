@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from outcomebox.selection.episodes import Episodes
+from outcomebox.selection.episodes import OUTCOMES, Episodes
 from outcomebox.selection.tasks import TaskInfo
-
-_ERROR = "system_error"
-_COUNT = pl.len().cast(pl.Int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,40 +74,38 @@ def task_results(episodes: Episodes) -> tuple[TaskResult, ...]:
     Returns:
         One record a task, sorted by uid.
     """
-    # Rows are sorted by key, so what belongs together is found without grouping a million texts.
-    rows = episodes.rows.with_columns(
-        task=pl.col("uid").rle_id(), clean=pl.col("outcome") != _ERROR
+    # Rows are sorted by key, so what belongs together stands together: nothing has to be grouped.
+    rows = episodes.rows
+    new = (rows["uid"] != rows["uid"].shift()).fill_null(True).to_numpy()
+    repetition = rows["repetition"].to_numpy()
+    words = rows["outcome"].to_physical().to_numpy()
+    starts, place = np.flatnonzero(new), np.cumsum(new) - 1
+
+    def count(chosen: NDArray[np.intp]) -> NDArray[np.intp]:
+        return np.bincount(place[chosen], minlength=len(starts))
+
+    clean = np.flatnonzero(words != OUTCOMES.index("system_error"))
+    results = clean[_last(place[clean], repetition[clean])]
+    passes = count(results[words[results] == OUTCOMES.index("passed")])
+    clean_runs, clean_tries = count(results), count(clean)
+    runs = count(np.flatnonzero(_last(place, repetition)))
+    tries = np.diff(starts, append=len(place))
+    columns = (
+        passes,
+        clean_runs,
+        runs - clean_runs,
+        tries - clean_tries,
+        tries,
+        clean_tries - clean_runs,
     )
-    behind = pl.col("task", "repetition")
-    last = pl.any_horizontal(behind != behind.shift(-1)).fill_null(True)
-    runs = rows.lazy().filter(last).group_by("task").agg(runs=_COUNT)
-    tries = (
-        rows.lazy()
-        .group_by("task")
-        .agg(system_errors=(~pl.col("clean")).sum().cast(pl.Int64), tries=_COUNT)
-    )
-    results = (
-        rows.lazy()
-        .filter("clean")
-        .filter(last)
-        .group_by("task")
-        .agg(passes=(pl.col("outcome") == "passed").sum().cast(pl.Int64), clean=_COUNT)
-    )
-    counts = (
-        runs.join(tries, on="task")
-        .join(results, on="task", how="left")
-        .with_columns(pl.col("passes", "clean").fill_null(0))
-        .sort("task")
-        .select(
-            "passes",
-            "clean",
-            pl.col("runs") - pl.col("clean"),
-            "system_errors",
-            "tries",
-            superseded=pl.col("tries") - pl.col("system_errors") - pl.col("clean"),
-        )
-        .collect()
-    )
+    rows_of_counts = np.stack(columns, axis=1).tolist()
     return tuple(
-        TaskResult(task, *row) for task, row in zip(episodes.tasks, counts.iter_rows(), strict=True)
+        TaskResult(task, *row) for task, row in zip(episodes.tasks, rows_of_counts, strict=True)
     )
+
+
+def _last(place: NDArray[np.intp], repetition: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether each of some sorted tries is the last one of its repetition."""
+    last = np.ones(len(place), np.bool_)
+    last[:-1] = (place[1:] != place[:-1]) | (repetition[1:] != repetition[:-1])
+    return last

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from pathlib import Path
 from typing import Annotated, Any
@@ -281,6 +282,8 @@ def _next_step(out: Path | None) -> str:
 
 def main() -> None:
     """Runs the command."""
+    # Looking for cycles among a million records takes seconds, and there are none to speak of.
+    gc.disable()
     app(prog_name="outcomebox-select")
 
 

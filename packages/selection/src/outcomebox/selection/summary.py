@@ -12,7 +12,6 @@ from rich.text import Text
 
 from outcomebox.selection.curate import Selection
 from outcomebox.selection.decision import REASON_TEXTS
-from outcomebox.selection.figures import figures
 from outcomebox.selection.forecast import told_audit, told_outlook
 from outcomebox.selection.provenance import Provenance
 
@@ -46,7 +45,7 @@ def summary_json(
             "repeated": provenance.repeated,
             "other_policies": dict(provenance.others),
         },
-        "figures": figures(selection),
+        "figures": selection.figures,
         "not_kept": names,
         "notes": _notes(selection, provenance),
         "written": [path.as_posix() for path in written],
@@ -67,7 +66,7 @@ def summary(
         written: files that were written.
         next_step: what to run next, shown last.
     """
-    counts = figures(selection)
+    counts = selection.figures
     parts: list[RenderableType] = [
         _title(counts, provenance),
         _band_table(counts),

@@ -165,7 +165,21 @@ def read_tasks(path: Path) -> tuple[TaskInfo, ...]:
 def tasks_jsonl(tasks: Iterable[TaskInfo]) -> bytes:
     """Writes a task list in the form that `read_tasks` reads, sorted by uid."""
     ordered = sorted(tasks, key=lambda task: task.uid)
-    return b"".join(orjson.dumps(task) + b"\n" for task in ordered)
+    # A mapping takes less than half of the time that orjson takes for a record with slots.
+    return b"".join(
+        orjson.dumps(
+            {
+                "uid": task.uid,
+                "domain": task.domain,
+                "family": task.family,
+                "tags": task.tags,
+                "hash": task.hash,
+                "content": task.content,
+            }
+        )
+        + b"\n"
+        for task in ordered
+    )
 
 
 def tasks_digest(tasks: Iterable[TaskInfo]) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -137,10 +138,16 @@ def yaml_text(value: Any) -> str:
 def yaml_line(value: Mapping[str, Any]) -> str:
     """Writes a mapping as YAML on one line, `{a: 1, b: [2, 3]}`, without a newline."""
     # PyYAML takes half a millisecond for a line; a pool has thousands, of plain words and numbers.
-    parts = [(_short(name), _short(part)) for name, part in value.items()]
+    parts = [(_short_name(name), _short(part)) for name, part in value.items()]
     if parts and all(all(pair) for pair in parts):
         return f"{{{', '.join(': '.join(pair) for pair in parts)}}}"
     return _dump(value, flow=True).rstrip("\n")
+
+
+@lru_cache(maxsize=1024)
+def _short_name(name: str) -> str:
+    """`_short` of a name, of which there are few."""
+    return _short(name)
 
 
 def _short(value: Any) -> str:

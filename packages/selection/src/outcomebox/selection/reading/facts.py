@@ -38,6 +38,8 @@ FACTS = pl.Schema(
     }
 )
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
 # A task of which the rows tell no version: it is compared with no other.
 UNVERSIONED = "unversioned:"
 # What an index tells of the version of a task.
@@ -67,7 +69,7 @@ def canonical(policy: Any) -> str | None:
     """A policy's description as JSON that is equal for equal descriptions; None for none."""
     if policy is None:
         return None
-    return json.dumps(policy, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return _CANONICAL.encode(policy)
 
 
 def domain_and_family(uid: str) -> tuple[str, str]:

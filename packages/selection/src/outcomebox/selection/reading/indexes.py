@@ -27,14 +27,18 @@ from outcomebox.selection.reading.facts import (
     canonical,
     domain_and_family,
 )
-from outcomebox.selection.reading.lines import Chunk, Chunks
+from outcomebox.selection.reading.lines import CHUNK, Chunk, Chunks, worked
 from outcomebox.selection.rowfile import parse_row
 
 _LINE = re.compile(
     rb"\d+ \d+ (\d{1,10}) (\d{1,10}) ([pfs]) ([\w=-]{8}) [0-9a-f]{8} (\".*\")", re.ASCII
 )
+# A JSON text that says what stands between its quotes.
+_PLAIN = r'^"[^"\\\x00-\x1f]+"$'
 _COLUMNS = ("offset", "length", "repetition", "try", "letter", "mark", "seal", "uid")
 _OUTCOMES = {"p": "passed", "f": "failed", "s": "system_error"}
+# Lines of an index are short, so that as many rows as elsewhere stand in a smaller piece.
+_PIECE = CHUNK // 2
 _MEND = "Name the run's episodes.jsonl, from which its index is made again"
 
 
@@ -52,14 +56,18 @@ def read_index_file(path: Path) -> tuple[list[pl.DataFrame], int, str]:
     """
     policy = _policy_beside(path)
     frames, torn = [], 0
-    with Chunks(path) as chunks:
-        for chunk in chunks:
-            data = chunk.data
-            if not data.endswith(b"\n"):
-                data, torn = data[: data.rfind(b"\n") + 1], 1
-            if data:
-                frames += _chunk(Chunk(path, chunk.line, data, chunk.ends), policy)
+    with Chunks(path, _PIECE) as chunks:
+        for read, cut in worked(chunks, lambda chunk: _whole_lines(chunk, policy)):
+            frames += read
+            torn += cut
         return frames, torn, chunks.sha256
+
+
+def _whole_lines(chunk: Chunk, policy: str | None) -> tuple[list[pl.DataFrame], int]:
+    """The facts of a piece, and how many lines of it were cut off."""
+    data = chunk.data[: chunk.data.rfind(b"\n") + 1]
+    frames = _chunk(Chunk(chunk.path, chunk.line, data, chunk.ends), policy) if data else []
+    return frames, int(len(data) < len(chunk.data))
 
 
 def _policy_beside(path: Path) -> str | None:
@@ -129,16 +137,30 @@ def _chunk(chunk: Chunk, policy: str | None) -> list[pl.DataFrame]:
 
 def _uids(texts: pl.Series) -> pl.DataFrame:
     """The uids of an index with what they say; those that are no JSON text are left out."""
-    rows = []
-    for text in texts.unique().drop_nulls():
+    each = pl.DataFrame({"uid": texts.unique().drop_nulls()})
+    each = each.with_columns(name=pl.col("uid").cast(pl.String))
+    plain = each["name"].str.contains(_PLAIN)
+    names = each.filter(plain).with_columns(pl.col("name").str.slice(1).str.strip_suffix('"'))
+    odd: dict[str, list[str]] = {"uid": [], "name": []}
+    for text in each.filter(~plain)["name"]:
         try:
             uid = json.loads(text)
         except ValueError:
             continue
         if isinstance(uid, str) and uid and "\\u" not in text:
-            rows.append((text, uid, *domain_and_family(uid)))
-    kinds = {"uid": pl.Categorical(), **dict.fromkeys(("name", "domain", "family"), pl.String())}
-    return pl.DataFrame(rows, schema=kinds, orient="row")
+            odd["uid"].append(text)
+            odd["name"].append(uid)
+    names = pl.concat([names, pl.DataFrame(odd, schema=names.schema)])
+    parts = [
+        pl.col("name").str.splitn("/", 3).struct.field(f"field_{number}") for number in range(3)
+    ]
+    native = pl.all_horizontal(part.str.len_bytes() > 0 for part in parts).fill_null(value=False)
+    return names.select(
+        "uid",
+        pl.col("name").cast(FACTS["uid"]),
+        domain=pl.when(native).then(parts[0]).otherwise(pl.lit("")).cast(FACTS["domain"]),
+        family=pl.when(native).then(parts[1]).otherwise(pl.lit("")).cast(FACTS["family"]),
+    )
 
 
 def _one_by_one(path: Path, first: int, lines: list[bytes], policy: str | None) -> pl.DataFrame:

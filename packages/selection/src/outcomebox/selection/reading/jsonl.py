@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import io
-from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from threading import Lock
 
 import polars as pl
 
 from outcomebox.selection.reading.facts import Rows, add_row
 from outcomebox.selection.reading.fields import OURS, Fields
-from outcomebox.selection.reading.lines import Chunk, Chunks
+from outcomebox.selection.reading.lines import Chunk, Chunks, worked
 from outcomebox.selection.reading.shape import Shape, shape_of
 from outcomebox.selection.rowfile import is_sealed, parse_row, short_row
 
@@ -21,7 +20,6 @@ _SHORT = 2_000
 # Fewer lines than this are not worth a vector.
 _MANY = 200
 _SHAPES = 8
-_THREADS = 2
 
 
 class JsonRows:
@@ -40,6 +38,7 @@ class JsonRows:
         self.path, self.torn, self.sha256 = path, 0, ""
         self._fields = fields
         self._shapes: list[Shape] = []
+        self._alone = Lock()
         self._ours = all(fields.names[name] == OURS[name] for name in OURS)
 
     def frames(self) -> Iterator[pl.DataFrame]:
@@ -48,20 +47,10 @@ class JsonRows:
         Raises:
             InputError: naming file, line and field of a row that breaks the contract.
         """
-        with Chunks(self.path) as chunks, ThreadPoolExecutor(_THREADS) as pool:
-            # Polars and the checksums let other threads run, so that two pieces take one's time.
-            waiting: deque[Future[list[pl.DataFrame]]] = deque()
-            try:
-                for chunk in chunks:
-                    # The first piece is read alone: it shows the shapes.
-                    waiting.append(pool.submit(self._chunk, chunk))
-                    if len(waiting) > _THREADS or chunk.line == 1:
-                        yield from waiting.popleft().result()
-                while waiting:
-                    yield from waiting.popleft().result()
-            finally:
-                for future in waiting:
-                    future.cancel()
+        with Chunks(self.path) as chunks:
+            # The first piece is read alone: it shows the shapes.
+            for frames in worked(chunks, self._chunk, first_alone=True):
+                yield from frames
             self.sha256 = chunks.sha256
 
     def _chunk(self, chunk: Chunk) -> list[pl.DataFrame]:
@@ -115,6 +104,11 @@ class JsonRows:
             yield shape
 
     def _one_by_one(self, lines: Iterator[tuple[int, bytes]]) -> pl.DataFrame:
+        # Two threads that give each other way at the checksum of every row are slower than one.
+        with self._alone:
+            return self._rows(lines).frame()
+
+    def _rows(self, lines: Iterator[tuple[int, bytes]]) -> Rows:
         rows = Rows()
         for number, line in lines:
             if line.isspace():
@@ -125,4 +119,4 @@ class JsonRows:
                 self.torn += 1
             else:
                 add_row(row, self._fields, where, number, rows)
-        return rows.frame()
+        return rows

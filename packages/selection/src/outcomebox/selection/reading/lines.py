@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 import numpy as np
 
@@ -16,7 +17,9 @@ from outcomebox.selection.errors import InputError
 
 # Large enough for vectors, small enough that ten of them fit into the memory of a laptop.
 CHUNK = 8 << 20
+Found = TypeVar("Found")
 _LF = 10
+_THREADS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +90,17 @@ class Chunks:
 
     def __iter__(self) -> Iterator[Chunk]:
         """Takes the pieces."""
-        line = 1
+        line, start = 1, 0
         try:
             with self._path.open("rb") as file:
-                while block := file.read(self._size):
-                    data = block + file.readline()
+                while True:
+                    # The end of the last line is looked for first, so that no byte is copied twice.
+                    file.seek(start + self._size)
+                    length = self._size + len(file.readline())
+                    file.seek(start)
+                    if not (data := file.read(length)):
+                        break
+                    start += len(data)
                     self._hashed = self._pool.submit(self._hash.update, data)
                     # Numpy counts three times as fast as bytes.count.
                     ends = int(np.count_nonzero(np.frombuffer(data, np.uint8) == _LF))
@@ -101,6 +110,32 @@ class Chunks:
             raise InputError(
                 str(self._path), "", f"cannot be read ({error.strerror})", "Check the path"
             ) from error
+
+
+def worked(
+    chunks: Chunks, work: Callable[[Chunk], Found], *, first_alone: bool = False
+) -> Iterator[Found]:
+    """Works on the pieces of a file, two at a time; what is found comes in their order.
+
+    Polars and the checksums let other threads run, so that two pieces take one's time.
+
+    Args:
+        chunks: the pieces.
+        work: what is done with each.
+        first_alone: whether the others wait for the first one.
+    """
+    with ThreadPoolExecutor(_THREADS) as pool:
+        waiting: deque[Future[Found]] = deque()
+        try:
+            for chunk in chunks:
+                waiting.append(pool.submit(work, chunk))
+                if len(waiting) > _THREADS or (first_alone and chunk.line == 1):
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
 
 
 def lines_at(path: Path, numbers: set[int]) -> dict[int, bytes]:

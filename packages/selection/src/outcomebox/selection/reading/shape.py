@@ -82,22 +82,31 @@ class Shape:
             The facts of those that have it, as in `FACTS` with the position of the line from 0 for
             its number, and for every line whether it has it. None if polars cannot cut the lines.
         """
-        columns = sorted(f"column_{hole.column}" for hole in self.holes)
+        columns = {
+            # Categories of their own: they go when the numbers are read, and count from 0.
+            f"column_{hole.column}": pl.Categorical(pl.Categories.random())
+            if hole.field in _NUMBERS
+            else pl.String()
+            for hole in self.holes
+        }
         try:
             cut = pl.read_csv(
                 io.BytesIO(data),
                 has_header=False,
                 separator='"',
                 quote_char=None,
-                schema={f"column_{n}": pl.String for n in range(self.pieces)},
-                columns=columns,
+                schema={
+                    name: columns.get(name, pl.String())
+                    for name in (f"column_{n}" for n in range(self.pieces))
+                },
+                columns=sorted(columns),
                 truncate_ragged_lines=True,
             )
         except pl.exceptions.PolarsError:
             return None
         if cut.height != lines.len():
             return None
-        facts = cut.select(self._fact(hole).alias(hole.field) for hole in self.holes)
+        facts = pl.DataFrame([_fact(cut[f"column_{hole.column}"], hole) for hole in self.holes])
         again: list[Any] = [pl.lit(self.between[0])]
         for hole, text in zip(self.holes, self.between[1:], strict=True):
             again += [pl.col(hole.field), pl.lit(text)]
@@ -116,14 +125,20 @@ class Shape:
         ).select(*FACTS)
         return whole if fits.all() else whole.filter(fits), fits
 
-    def _fact(self, hole: Hole) -> pl.Expr:
-        column = pl.col(f"column_{hole.column}")
-        if hole.field in _TEXTS:
-            return column
-        digits = column.str.strip_prefix(hole.before).str.strip_suffix(hole.after)
-        # A number that is written otherwise than it would be again does not fit.
-        number = digits.cast(pl.Int64, strict=False)
-        return pl.when(number.is_between(0, COUNT_LIMIT - 1)).then(number)
+
+def _fact(column: pl.Series, hole: Hole) -> pl.Series:
+    """What stands in a hole of every line; null where it is no such fact."""
+    if hole.field in _TEXTS:
+        return column.alias(hole.field)
+    # Each distinct number is read once: the same few stand in most rows.
+    each = column.unique().drop_nulls()
+    digits = each.cast(pl.String).str.strip_prefix(hole.before).str.strip_suffix(hole.after)
+    # A number that is written otherwise than it would be again does not fit.
+    number = digits.cast(pl.Int64, strict=False)
+    number = number.set(~number.is_between(0, COUNT_LIMIT - 1), None)
+    codes = each.to_physical()
+    known = pl.Series([None], dtype=pl.Int64).new_from_index(0, 1 + max(codes, default=0))
+    return known.scatter(codes, number).gather(column.to_physical()).alias(hole.field)
 
 
 def _odd(texts: pl.Series) -> pl.Series:

@@ -100,7 +100,9 @@ def _facts(table: pl.DataFrame, path: Path, fields: Fields) -> pl.DataFrame:
     def text(name: str, otherwise: pl.Expr) -> pl.Expr:
         if name not in kinds:
             return otherwise
-        return pl.coalesce(pl.col(name).cast(pl.String), otherwise)
+        # Texts that rows do not tell are made for all rows, so only where one does not tell them.
+        told = pl.col(name).cast(pl.String)
+        return pl.coalesce(told, otherwise) if table[name].null_count() else told
 
     none = pl.lit("")
     return table.select(
