@@ -32,6 +32,7 @@ from outcomebox.selection.reading.oneness import (
 )
 from outcomebox.selection.reading.tables import read_parquet
 from outcomebox.selection.tasks import TaskInfo, refuse_unicode_twins, tasks_jsonl
+from outcomebox.selection.uncollected import uncollected
 
 SCHEMA = pl.Schema(
     {"uid": pl.String(), "repetition": pl.Int64(), "try": pl.Int64(), "outcome": OUTCOME}
@@ -79,6 +80,7 @@ class Episodes:
     files: tuple[InputFile, ...] = ()
 
 
+@uncollected()
 def read_episodes(
     paths: Iterable[Path], *, policy: str | None = None, fields: Fields | None = None
 ) -> Episodes:

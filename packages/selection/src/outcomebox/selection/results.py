@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from outcomebox.selection.episodes import OUTCOMES, Episodes
 from outcomebox.selection.tasks import TaskInfo
+from outcomebox.selection.uncollected import uncollected
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,7 @@ def repetition_outcomes(rows: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
+@uncollected()
 def task_results(episodes: Episodes) -> tuple[TaskResult, ...]:
     """Counts passes, clean runs and system errors of every task.
 

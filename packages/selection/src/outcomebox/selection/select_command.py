@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,6 +19,7 @@ from outcomebox.selection.rerun import rerun
 from outcomebox.selection.settings_file import COMMAND_LINE, load_curation
 from outcomebox.selection.summary import summary, summary_json
 from outcomebox.selection.terminal import probes_spent, strip
+from outcomebox.selection.uncollected import uncollected
 from outcomebox.selection.write import write_selection
 
 # The line with the backspace keeps the lines below it as they are.
@@ -282,9 +282,8 @@ def _next_step(out: Path | None) -> str:
 
 def main() -> None:
     """Runs the command."""
-    # Looking for cycles among a million records takes seconds, and there are none to speak of.
-    gc.disable()
-    app(prog_name="outcomebox-select")
+    with uncollected():
+        app(prog_name="outcomebox-select")
 
 
 if __name__ == "__main__":
