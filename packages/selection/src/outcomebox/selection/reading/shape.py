@@ -2,9 +2,9 @@
 
 A row is written out again with holes for its facts; the text between the holes is its shape. Lines
 of one shape are cut at their quotes by polars' CSV reader, which takes the facts out of the columns
-where the holes are. Then each line is put together again from the shape and its facts: where that
-gives the line, byte for byte, it is JSON that says just these facts. Any other line is left to
-whoever reads rows one by one, so nothing is read that would not be read there, and nothing else.
+where the holes are. A line that is the shape from its first byte to its last, with plain texts and
+whole numbers in the holes, is JSON that says just these facts. Any other line is left to whoever
+reads rows one by one, so nothing is read that would not be read there, and nothing else.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ from outcomebox.selection.rowfile import CHECKSUM
 
 _TEXTS = ("uid", "outcome", "domain", "family", "hash", "content")
 _NUMBERS = ("repetition", "try")
+# A text without JSON's escapes and what it does not allow; a number as it would be written again.
+_TEXT, _NUMBER = r'[^"\\\x00-\x1f]+', "(?:0|[1-9][0-9]*)"
 _STYLES: tuple[dict[str, Any], ...] = (
     {"separators": (",", ":"), "ensure_ascii": False},
     {"separators": (", ", ": "), "ensure_ascii": False},
@@ -61,15 +63,15 @@ class Shape:
 
     Attributes:
         pieces: the pieces between quotes that a line of this shape has.
-        between: text before, between and behind the holes.
         holes: in the order of the line.
         constants: facts that all lines of this shape share.
+        pattern: the lines that have it, as a regular expression.
     """
 
     pieces: int
-    between: tuple[str, ...]
     holes: tuple[Hole, ...]
     constants: Mapping[str, Any]
+    pattern: str
 
     def read(self, data: bytes, lines: pl.Series) -> tuple[pl.DataFrame, pl.Series] | None:
         """Reads the lines that have this shape.
@@ -107,18 +109,11 @@ class Shape:
         if cut.height != lines.len():
             return None
         facts = pl.DataFrame([_fact(cut[f"column_{hole.column}"], hole) for hole in self.holes])
-        again: list[Any] = [pl.lit(self.between[0])]
-        for hole, text in zip(self.holes, self.between[1:], strict=True):
-            again += [pl.col(hole.field), pl.lit(text)]
-        fits = facts.select((pl.concat_str(again) == lines).fill_null(False)).to_series()
         facts = facts.with_columns(
             pl.col(name).cast(FACTS[name], strict=False) for name in _TEXTS if name in facts.columns
         )
-        for name in _TEXTS:
-            if name in facts.columns and name != "outcome":
-                odd = _odd(facts[name])
-                fits = fits & ~facts[name].is_in(odd.implode()) if odd.len() else fits
-        fits &= facts["outcome"].is_not_null()
+        told = facts.select(pl.all_horizontal(pl.all().is_not_null())).to_series()
+        fits = lines.str.contains(self.pattern) & told
         whole = facts.with_columns(
             *(pl.lit(value, FACTS[name]).alias(name) for name, value in self.constants.items()),
             line=pl.int_range(pl.len(), dtype=pl.Int64),
@@ -139,12 +134,6 @@ def _fact(column: pl.Series, hole: Hole) -> pl.Series:
     codes = each.to_physical()
     known = pl.Series([None], dtype=pl.Int64).new_from_index(0, 1 + max(codes, default=0))
     return known.scatter(codes, number).gather(column.to_physical()).alias(hole.field)
-
-
-def _odd(texts: pl.Series) -> pl.Series:
-    """Texts that are not what they look like: JSON's escapes and what it does not allow."""
-    each = texts.unique().drop_nulls()
-    return each.filter(each.cast(pl.String).str.contains(r"[\x00-\x1f\\]"))
 
 
 def shape_of(line: bytes, fields: Fields) -> Shape | None:
@@ -210,4 +199,7 @@ def _cut(holed: str, known: Mapping[str, Any]) -> Shape | None:
         return None  # two numbers in one piece
     constants = {name: value for name, value in known.items() if name not in (*fields, "line")}
     pieces = quotes + between[-1].count('"') + 1
-    return Shape(pieces, tuple(between), tuple(holes), constants)
+    parts = [pl.escape_regex(text) for text in between]
+    for number, field in enumerate(fields):
+        parts[number] += _NUMBER if field in _NUMBERS else _TEXT
+    return Shape(pieces, tuple(holes), constants, rf"\A{''.join(parts)}\z")
