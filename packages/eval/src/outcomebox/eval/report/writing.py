@@ -6,6 +6,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,16 +92,23 @@ def write_report(
     _require_ours(folder)
     report = Report(title, runs, comparisons, digits)
     made: dict[str, Callable[[Path], int]] = {
-        "html": lambda scratch: _page(scratch, report, transcripts=transcripts),
         "md": lambda scratch: _markdown(scratch, report),
         "csv": lambda scratch: _csv(scratch, report),
         "json": lambda scratch: _write(scratch / "report.json", _dumped(report_json(report))),
         "tex": lambda scratch: _write(scratch / "report.tex", latex(report)),
     }
-    with _scratch(folder) as scratch:
-        counts = {name: make(scratch) for name, make in made.items() if name in formats}
+    # Transcripts are nearly all of the bytes: they are written while all else is made.
+    with _scratch(folder) as scratch, ThreadPoolExecutor(1) as beside:
+        paged, count = "html" in formats, 0
+        writing = beside.submit(_transcripts, scratch, report, wanted=paged and transcripts)
+        for name, make in made.items():
+            if name in formats:
+                make(scratch)
+        held = writing.result()
+        if paged:
+            count = _page(scratch, report, held)
         placed = _place(scratch, folder)
-    return Written(placed, counts.get("html", 0))
+    return Written(placed, count)
 
 
 def check_formats(formats: Sequence[str]) -> None:
@@ -117,13 +125,22 @@ def check_formats(formats: Sequence[str]) -> None:
             raise InputError(f"is none of {listed}", field="format", value=name)
 
 
-def _page(scratch: Path, report: Report, *, transcripts: bool) -> int:
-    """Write the page; returns the transcripts beside it."""
+Held = list[dict[Key, tuple[int, int]]]
+"""Of each run, where the transcript of a try is: side file, and place in it."""
+
+
+def _transcripts(scratch: Path, report: Report, *, wanted: bool) -> Held:
+    """Write the transcripts beside the page."""
     side = SideFiles(scratch / _FILES)
-    held: list[dict[Key, tuple[int, int]]] = []
+    held: Held = []
     for run in report.runs:
-        keys, places = _places(run) if transcripts else ([], [])
+        keys, places = _places(run) if wanted else ([], [])
         held.append(dict(zip(keys, side.write(places), strict=True)) if places else {})
+    return held
+
+
+def _page(scratch: Path, report: Report, held: Held) -> int:
+    """Write the page; returns the transcripts beside it."""
     beside = any(held)
     data = page_data(report.runs, held, _FILES if beside else None)
     _write(scratch / PAGE, page(report.title, sections(report), data, beside=beside))
