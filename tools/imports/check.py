@@ -65,14 +65,22 @@ CASES = [
     _source("eval", "outcomebox.sandbox", allowed=True),
     _source("eval", "outcomebox.rollout", name="replay_planted", allowed=True),
     _source("eval", "outcomebox.rollout", name="bench_planted", allowed=True),
+    _source("rollout", "outcomebox.train"),
+    _source("eval", "outcomebox.train"),
+    _source("train", "outcomebox.eval", allowed=True),
+    _source("train", "outcomebox.selection", allowed=True),
     # A requirement that nothing here brings is refused ...
     _source("rollout", "jax"),
     # ... and these even where one does: the copy adds them to the resolve.
     *(_source("rollout", name) for name in ("torch", "ray", "verl", "vllm", "transformers")),
+    # ... but for who trains.
+    _source("train", "torch", allowed=True),
     Case("interpret/tests/test_planted_pydantic.py", "pydantic", allowed=True),
     Case("interpret/tests/test_planted_sandbox.py", "outcomebox.sandbox", allowed=False),
 ]
 _LOADED = re.compile(r"""import_module\(["'](\w+)""")
+_UNSEEN = re.compile(r"^\s*(?:import|from) (\w+)[^\n]*# pants: no-infer-dep", re.MULTILINE)
+"""An import of what no resolve of Pants holds: of training's environment."""
 _OURS = "outcomebox-"
 _REFUSAL = re.compile("DependencyRuleActionDenied|UnownedDependencyError")
 
@@ -149,6 +157,7 @@ def undeclared(copy: Path) -> Iterator[str]:
             [*metadata["dependencies"], *(line for extra in extras for line in extra)]
         )
         needed = imported[package] - {"", f"{_OURS}{package}"}
+        needed |= _unseen(project.parent)
         # A library that an extra brings may be loaded by name, when it is wanted: by the package
         # itself, or by one of ours that it imports.
         ours = [package, *(name.removeprefix(_OURS) for name in needed if name.startswith(_OURS))]
@@ -164,6 +173,13 @@ def undeclared(copy: Path) -> Iterator[str]:
         idle = declared - needed - (named - _plain(metadata["dependencies"]))
         if idle:
             yield f"{file}: is not imported: {', '.join(sorted(idle))}"
+
+
+def _unseen(package: Path) -> set[str]:
+    """The distributions that a package imports and Pants is told not to look for."""
+    texts = (file.read_text(encoding="utf-8") for file in package.glob("src/**/*.py"))
+    # A module's name without its underscores is its distribution's: TransferQueue, transfer_queue.
+    return {name.replace("_", "").lower() for text in texts for name in _UNSEEN.findall(text)}
 
 
 def _distribution(address: str) -> str:

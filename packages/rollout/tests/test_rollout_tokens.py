@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from outcomebox.interpret import Toolbox
+from outcomebox.interpret.tokens import read_ids
 from outcomebox.reward.rows import seal, unseal
 from outcomebox.rollout import EpisodeContext, PolicyError, make_policy
 from outcomebox.rollout.policies.modelfolder import ModelFolder, model_folder
@@ -50,6 +51,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def model(folder: Path) -> ModelFolder:
     """Its tokenizer and template."""
     return model_folder(folder, "qwen3_xml", {})
+
+
+def test_another_template_stands_in_the_models_place(folder: Path, tmp_path: Path) -> None:
+    file = tmp_path / "short.jinja"
+    file.write_text("{% for each in messages %}{{ each.content }}{{ eos_token }}{% endfor %}")
+    found = model_folder(folder, "qwen3_xml", {}, template=file)
+    ids = found.template.ids([{"role": "user", "content": "on"}], tools=None, generation=False)
+    assert read_ids(ids, found.tokenizer)[0] == "on<|im_end|>"
 
 
 @dataclass

@@ -35,6 +35,8 @@ def model_folder(
     path: Path,
     format: str,  # noqa: A002 -- the interpreter's word
     options: dict[str, Any],
+    *,
+    template: Path | None = None,
 ) -> ModelFolder:
     """Tokenizer and template of a model.
 
@@ -43,6 +45,7 @@ def model_folder(
             ``tokenizer_config.json``.
         format: How the model writes calls and reasoning.
         options: More variables of the template, such as ``enable_thinking``.
+        template: A file with another chat template; by default the model's own.
 
     Raises:
         InputError: A file or a library is missing, or a file cannot be used.
@@ -51,7 +54,7 @@ def model_folder(
         tokenizer = load_tokenizer(str(path))
     except ReplayError as error:
         raise InputError(f"cannot be used: {error}", field=_FIELD, value=str(path)) from error
-    text, special = _template_text(path)
+    text, special = _template_text(path, template)
     try:
         sandbox: Any = import_module("jinja2.sandbox")
     except ImportError:
@@ -61,7 +64,7 @@ def model_folder(
     )
     environment.filters["tojson"] = _to_json
     environment.globals["raise_exception"] = _refuse
-    template: Any = environment.from_string(text)
+    compiled: Any = environment.from_string(text)
 
     def render(
         messages: list[dict[str, Any]],
@@ -69,7 +72,7 @@ def model_folder(
         tools: list[dict[str, Any]] | None,
         add_generation_prompt: bool,
     ) -> Any:
-        written = template.render(
+        written = compiled.render(
             messages=messages,
             tools=tools,
             add_generation_prompt=add_generation_prompt,
@@ -84,7 +87,7 @@ def model_folder(
         raise InputError(str(error), field="policy-option format", value=format) from None
 
 
-def _template_text(path: Path) -> tuple[str, dict[str, str]]:
+def _template_text(path: Path, template: Path | None) -> tuple[str, dict[str, str]]:
     """The chat template, and the special tokens that templates name."""
     config: dict[str, Any] = {}
     file = path / "tokenizer_config.json"
@@ -97,8 +100,8 @@ def _template_text(path: Path) -> tuple[str, dict[str, str]]:
     for name in ("bos_token", "eos_token", "pad_token", "unk_token"):
         token = config.get(name)
         special[name] = str(token.get("content", "") if isinstance(token, dict) else token or "")
-    alone = path / "chat_template.jinja"
-    if alone.is_file():
+    alone = template or path / "chat_template.jinja"
+    if template is not None or alone.is_file():
         return alone.read_text(encoding="utf-8"), special
     text = config.get("chat_template")
     if not isinstance(text, str):
