@@ -1,0 +1,1 @@
+"""What verl saves: looked at, and merged into a model that others load."""

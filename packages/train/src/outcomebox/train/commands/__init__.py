@@ -1,0 +1,1 @@
+"""The commands of ``outcomebox-train``, one module each."""

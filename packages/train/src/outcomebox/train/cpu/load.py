@@ -1,0 +1,28 @@
+"""Puts all that a CPU needs in place, in one process of verl."""
+
+from __future__ import annotations
+
+import os
+
+VARIABLE = "VERL_PLATFORM"
+"""verl's own: which platform a process is to use."""
+
+
+def wanted() -> bool:
+    """Whether this process is to run on a CPU."""
+    return os.environ.get(VARIABLE, "").strip().lower() == "cpu"
+
+
+def register() -> None:
+    """Register platform and rollout backend, and mend what verl leaves no place for.
+
+    It can be called any number of times.
+    """
+    # One after the other: verl's own modules ask for the platform while they are imported.
+    from outcomebox.train.cpu import platform, processgroup, sharedmemory  # noqa: F401, PLC0415
+
+    processgroup.fix()
+    sharedmemory.fix()
+    from outcomebox.train.cpu.rollout import register as rollout  # noqa: PLC0415
+
+    rollout.register()

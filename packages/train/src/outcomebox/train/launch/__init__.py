@@ -1,0 +1,1 @@
+"""From settings to a run that has started: what is written, and what is called."""

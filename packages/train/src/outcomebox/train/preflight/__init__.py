@@ -1,0 +1,1 @@
+"""What is looked at before a run starts. It fails closed: what is not seen to be right is wrong."""

@@ -1,0 +1,1 @@
+"""verl's adapters: dataset, agent loop and reward over the episode loop of probe and evaluation."""

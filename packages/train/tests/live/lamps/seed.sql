@@ -1,0 +1,2 @@
+INSERT INTO lamps (lamp, state) VALUES
+  ('red', 'off'), ('blue', 'off'), ('green', 'off'), ('white', 'off');
