@@ -24,7 +24,7 @@ from outcomebox.sandbox import (
     sandbox,
 )
 from outcomebox.sandbox.clock import faketime_library
-from process_states import alive
+from process_states import alive, descendants
 from server_kinds import ask, kind, live
 
 pytestmark = pytest.mark.anyio
@@ -52,21 +52,6 @@ async def box() -> AsyncIterator[Sandbox]:
 def spec(request: pytest.FixtureRequest) -> ServerSpec:
     """The rogue server in each mode."""
     found: ServerSpec = SPECS[request.param]
-    return found
-
-
-def descendants() -> set[int]:
-    """Process ids of all that this process has started, directly or not."""
-    found: set[int] = set()
-    todo = [os.getpid()]
-    while todo:
-        for task in Path(f"/proc/{todo.pop()}/task").glob("*/children"):
-            try:
-                children = {int(pid) for pid in task.read_text().split()}
-            except OSError:
-                continue
-            todo += children - found
-            found |= children
     return found
 
 

@@ -47,6 +47,16 @@ def test_the_form_is_taken_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert script.cwd == Path("/srv")
 
 
+def test_a_relative_cwd_is_below_the_folder_that_the_runner_stands_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "servers.yaml"
+    file.write_text("servers: {desk: {command: [desk], cwd: there}}", encoding="utf-8")
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert load_servers(file)["desk"].cwd == tmp_path / "here" / "there"
+
+
 def test_fields_of_ours_and_another_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("THINKINGBOX_DATA", raising=False)
     monkeypatch.setenv("HOME_OF_ONE", "/one")

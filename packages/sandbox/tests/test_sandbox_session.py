@@ -64,6 +64,18 @@ async def test_a_session_writes_its_own_database_and_the_changes_are_read_back(
         assert (await session.close()).changes == ()
 
 
+async def test_what_has_changed_can_be_read_while_the_session_lives(box: Sandbox) -> None:
+    async with shelf_session(box) as session:
+        assert (await session.so_far()).changes == ()
+        for shelf in ("S-2", "S-1"):
+            await session.call("move_box", {"box_id": "B-008", "shelf_id": shelf})
+        await session.call("move_box", {"box_id": "B-008", "shelf_id": "S-2"})
+        looked = await session.so_far()
+        assert [(change.table, change.calls) for change in looked.changes] == [("boxes", (0, 1, 2))]
+        state = await session.close()
+    assert state.changes == looked.changes
+
+
 async def test_what_a_tool_refuses_is_rolled_back_and_shown_as_an_error(box: Sandbox) -> None:
     async with shelf_session(box) as session:
         for tool, arguments, words in (

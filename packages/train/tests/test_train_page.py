@@ -165,15 +165,23 @@ def pip(arguments: list[str]) -> None:
 
 
 def python(arguments: list[str]) -> None:
-    """Only environments are made by it."""
-    assert arguments[:2] == ["-m", "venv"]
+    """It makes environments, and runs a tool of the repository."""
+    assert arguments[0] == "-m"
+    assert arguments[1] in {"venv", "tools.nodes"}
+
+
+def pants(arguments: list[str]) -> None:
+    """It makes the wheels that the tool takes."""
+    assert arguments == ["package", "packages::"]
 
 
 RUNNERS: dict[str, Callable[[list[str]], None]] = {
     "outcomebox-train": ours,
+    "outcomebox-train.pex": ours,
     "outcomebox-probe": parsed("outcomebox.selection.probe_command", "app"),
     "outcomebox-select": parsed("outcomebox.selection.select_command", "app"),
     "outcomebox-eval": parsed("outcomebox.eval.commands.app", "app"),
+    "pants": pants,
     "pip": pip,
     "python3.11": python,
 }

@@ -39,7 +39,7 @@ def processes(mark: str) -> list[int]:
 @pytest.fixture
 def short() -> Iterator[Path]:
     """A folder with a path short enough for Ray's sockets; what runs in it is ended."""
-    with tempfile.TemporaryDirectory(prefix="ob", dir="/tmp", ignore_cleanup_errors=True) as name:
+    with tempfile.TemporaryDirectory(prefix="obray", dir="/tmp", ignore_cleanup_errors=True) as name:
         yield Path(name)
         for number in (signal.SIGTERM, signal.SIGKILL):
             for process in processes(f"{name}/"):

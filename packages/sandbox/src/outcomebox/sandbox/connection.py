@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
@@ -63,10 +63,14 @@ class ToolResult:
     Attributes:
         text: The answer as the server gave it.
         is_error: Whether the server calls it an error; the agent reads it all the same.
+        content: Its blocks as they came, for who passes them on; empty where no server answered.
+        structured: Its structured content, likewise.
     """
 
     text: str
     is_error: bool
+    content: Sequence[Any] = field(default=(), compare=False, repr=False)
+    structured: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
 
 
 class Connection:
@@ -102,7 +106,13 @@ class Connection:
             return ToolResult(str(error), is_error=True)
         except HungUp as error:
             raise ServerDied(await self.obituary(f"in tool {tool}"), tool=tool) from error
-        return ToolResult(_text(result.get("content")), result.get("isError") is True)
+        content, structured = result.get("content"), result.get("structuredContent")
+        return ToolResult(
+            _text(content),
+            result.get("isError") is True,
+            content if isinstance(content, list) else (),
+            structured if isinstance(structured, dict) else None,
+        )
 
     async def initialise(self) -> None:
         """Shake hands.

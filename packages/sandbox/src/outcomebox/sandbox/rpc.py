@@ -156,18 +156,21 @@ class Peer:
         await self._messages.send({"jsonrpc": "2.0", "method": method})
 
     async def listen(self) -> None:
-        """Take what the server says, until it hangs up."""
-        async for message in self._messages.received():
-            if "method" in message:
-                await self._asked(message)
-                continue
-            waiting = self._waiting.get(message.get("id"))  # type: ignore[arg-type]
-            if waiting is not None:
-                waiting.answer = message
+        """Take what the server says, until it hangs up or nobody listens any more."""
+        try:
+            async for message in self._messages.received():
+                if "method" in message:
+                    await self._asked(message)
+                    continue
+                waiting = self._waiting.get(message.get("id"))  # type: ignore[arg-type]
+                if waiting is not None:
+                    waiting.answer = message
+                    waiting.done.set()
+        finally:
+            # Who waits in another task than the session's is told when the session ends.
+            self._gone = True
+            for waiting in self._waiting.values():
                 waiting.done.set()
-        self._gone = True
-        for waiting in self._waiting.values():
-            waiting.done.set()
 
     async def _asked(self, message: Message) -> None:
         """Answer a server's request: it may see that we live, and we offer it nothing."""

@@ -190,7 +190,8 @@ def _spec(
             name=name,
             command=command,
             env={**_inherited(given.inherit), **given.env},
-            cwd=given.cwd,
+            # A supervisor stands elsewhere: the form means the folder that the runner stands in.
+            cwd=given.cwd and given.cwd.absolute(),
             mode=given.mode,
             limits=given.limits,
             network=given.network,

@@ -82,6 +82,14 @@ class Session:
         self._calls[-1] = (tool, await self._backing.mark())
         return result
 
+    async def so_far(self) -> TerminalState:
+        """What the session has changed until now, for who looks on; not while a call is made.
+
+        Raises:
+            StateUnreadable: The database is missing or broken, or the server keeps it locked.
+        """
+        return await self._backing.so_far(self._calls)
+
     async def close(self) -> TerminalState:
         """End the server and read what it left in the database.
 

@@ -1,10 +1,10 @@
-"""`outcomebox-reward`: derive, lint, regrade and judge-audit in one program."""
+"""`outcomebox-reward`: derive, lint, play, regrade and judge-audit in one program."""
 
 from __future__ import annotations
 
 import typer
 
-from outcomebox.reward.commands import derive, judge_audit, lint, regrade
+from outcomebox.reward.commands import derive, judge_audit, lint, play, regrade
 
 EXAMPLES = """\
 Examples:
@@ -17,6 +17,9 @@ Examples:
 
   outcomebox-reward lint shop
       would the checks notice a wrong end?
+
+  outcomebox-reward play retail/address-change/over-to-treptow
+      one task by hand, with the verdict at the end
 
   outcomebox-reward regrade runs/my-model
       which verdicts moved since the run?
@@ -35,6 +38,7 @@ app = typer.Typer(
 )
 app.command("derive", epilog=derive.EXAMPLES)(derive.derive)
 app.command("lint", epilog=lint.EXAMPLES)(lint.lint)
+app.command("play", epilog=play.EXAMPLES)(play.play)
 app.command("regrade", epilog=regrade.EXAMPLES)(regrade.regrade)
 app.command("judge-audit", epilog=judge_audit.EXAMPLES)(judge_audit.judge_audit)
 

@@ -42,6 +42,17 @@ class Backing(Protocol):
         """
         ...
 
+    async def so_far(self, calls: Sequence[tuple[str, int | None]]) -> TerminalState:
+        """What the session holds between two calls, committed work alone; its server lives on.
+
+        Args:
+            calls: Tool and mark of each call, in order.
+
+        Raises:
+            StateUnreadable: The database is missing or broken, or a writer keeps it locked.
+        """
+        ...
+
     async def terminal_state(self, calls: Sequence[tuple[str, int | None]]) -> TerminalState:
         """What the session has left; called once, after its server was killed.
 

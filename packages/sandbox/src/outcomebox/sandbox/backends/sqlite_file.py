@@ -61,6 +61,14 @@ class SqliteFile:
         except sqlite3.Error:
             return None  # locked, or broken: the terminal state will tell
 
+    async def so_far(self, calls: Sequence[Mark]) -> TerminalState:
+        """What the session holds between two calls: committed work, read as at its end.
+
+        Raises:
+            StateUnreadable: The database is missing or broken, or a writer keeps it locked.
+        """
+        return await self.terminal_state(calls)
+
     async def terminal_state(self, calls: Sequence[Mark]) -> TerminalState:
         """What the session has left.
 

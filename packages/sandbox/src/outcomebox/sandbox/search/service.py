@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import anyio
-import httptools  # noqa: F401 -- uvicorn's quicker parser, which it takes where it is
-import uvicorn
 
 from outcomebox.sandbox.search.api import search_app
 from outcomebox.sandbox.search.index import MAX_COLLECTIONS, Store
 from outcomebox.sandbox.search.relay import Target, read_target, serve_relay
+from outcomebox.sandbox.webserver import BACKLOG, web_server
 
 # A client keeps its connection for as long as its session lives and may ask nothing for minutes;
 # one that a server closes just then costs the client an error and a retry after seconds.
 _KEEP_ALIVE_S = 3600
-# At the end: for requests being answered, then for what is left to notice that it was cut off.
+# At the end, for requests being answered.
 _LAST_ANSWERS_S = 0.5
-_LAST_WORDS_S = 0.2
-# Requests that may wait to be accepted: all sessions of a run begin at once.
-_BACKLOG = 2048
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +84,7 @@ async def search_service(
         # without it each answer of two segments waits 40 ms for the client's delayed ACK.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         listener.setblocking(False)
-        listener.listen(_BACKLOG)
+        listener.listen(BACKLOG)
         host, port = listener.getsockname()[:2]
         if target is not None:
             async with (
@@ -100,42 +95,16 @@ async def search_service(
             return
         store = Store(max_collections)
         try:
-            async with _serve(listener, store, api_key):
+            serving = web_server(
+                search_app(store, api_key=api_key),
+                listener,
+                keep_alive_s=_KEEP_ALIVE_S,
+                last_answers_s=_LAST_ANSWERS_S,
+            )
+            async with serving:
                 yield SearchService(host, port, store, None)
         finally:
             store.close()
-
-
-@asynccontextmanager
-async def _serve(listener: socket.socket, store: Store, api_key: str | None) -> AsyncIterator[None]:
-    config = uvicorn.Config(
-        search_app(store, api_key=api_key),
-        log_config=None,
-        access_log=False,
-        lifespan="off",
-        ws="none",
-        server_header=False,
-        date_header=False,
-        timeout_keep_alive=_KEEP_ALIVE_S,
-        backlog=_BACKLOG,
-    )
-    config.load()
-    server = uvicorn.Server(config)
-    # The steps of Server.serve() without its main loop, which would wake ten times a second to look
-    # for the signals that it takes away from the caller.
-    server.lifespan = config.lifespan_class(config)
-    await server.startup(sockets=[listener])
-    try:
-        yield
-    finally:
-        with anyio.CancelScope(shield=True):
-            with anyio.move_on_after(_LAST_ANSWERS_S):
-                await server.shutdown(sockets=[listener])
-            state = server.server_state
-            for connection in list(state.connections):
-                connection.transport.abort()  # a request that its client never finishes
-            if state.tasks:
-                await asyncio.wait(state.tasks, timeout=_LAST_WORDS_S)
 
 
 def _loopback() -> socket.socket:

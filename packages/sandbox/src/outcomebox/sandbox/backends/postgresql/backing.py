@@ -62,6 +62,14 @@ class PostgresqlDatabase:
         except psycopg.Error:
             return None  # the end of the session will tell
 
+    async def so_far(self, calls: Sequence[Mark]) -> TerminalState:
+        """What the session holds between two calls.
+
+        Raises:
+            StateUnreadable: The database is gone, or cannot be read.
+        """
+        return await anyio.to_thread.run_sync(self._state, calls)
+
     async def terminal_state(self, calls: Sequence[Mark]) -> TerminalState:
         """What the session has left.
 
@@ -71,9 +79,15 @@ class PostgresqlDatabase:
         return await anyio.to_thread.run_sync(self._terminal_state, calls)
 
     def _terminal_state(self, calls: Sequence[Mark]) -> TerminalState:
+        try:
+            end_others(self._connection)
+        except psycopg.Error as error:
+            raise StateUnreadable(f"the state cannot be read: {told(error)}") from error
+        return self._state(calls)
+
+    def _state(self, calls: Sequence[Mark]) -> TerminalState:
         connection = self._connection
         try:
-            end_others(connection)
             # One moment, in which nothing can be written.
             connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
             try:

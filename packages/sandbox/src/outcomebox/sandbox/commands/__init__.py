@@ -1,0 +1,1 @@
+"""The program `outcomebox-sandbox`; needs the extra `serve`."""
