@@ -30,7 +30,7 @@ def name(request: pytest.FixtureRequest, client: Client) -> Iterator[str]:
 
 
 def test_the_recorded_conversation(client: Client) -> None:
-    file = Path(__file__).parent / "service_conversation.yaml"
+    file = Path(__file__).parent / "service" / "conversation.yaml"
     for step in yaml.safe_load(file.read_text(encoding="utf-8")):
         answer = client.http.post(f"/{step['post']}", json=step["send"])
         assert (answer.status_code, answer.json()) == (step["status"], step["answer"]), step
