@@ -192,7 +192,7 @@ FIELDS: list[tuple[str, str, dict[str, Any], str, str]] = [
     ("no such profile", "1xgpu", {"model.profile": "vllm-9"}, "model.profile", "use one of"),
     ("no such format", "1xgpu", {"model.format": "qwen9"}, "model.format", "use one of"),
     ("no such template", "1xgpu", {"model.chat_template": "t.jinja"}, "model.chat_template",
-     "name a"),
+     "name one"),
     ("too long", "1xgpu", {"lengths.response": 300_000, "parallel.tokens_per_gpu": 400_000},
      "lengths.response", "lower prompt and response by"),
     ("prompts too long", "1xgpu", {"lengths.prompt": 2000}, "lengths.prompt",

@@ -24,12 +24,12 @@ from train_saved import make_checkpoint
 from train_verl_files import verl_files
 
 PACKAGE = Path(__file__).parents[1]
-PAGES = (PACKAGE.parents[1] / "docs" / "training.md", PACKAGE / "docs_training.md")
+PAGE = PACKAGE.parents[1] / "docs" / "training.md"
 
 
 def page() -> str:
     """The page's text."""
-    return next(path for path in PAGES if path.is_file()).read_text(encoding="utf-8")
+    return PAGE.read_text(encoding="utf-8")
 
 
 class Command(NamedTuple):

@@ -39,7 +39,9 @@ def processes(mark: str) -> list[int]:
 @pytest.fixture
 def short() -> Iterator[Path]:
     """A folder with a path short enough for Ray's sockets; what runs in it is ended."""
-    with tempfile.TemporaryDirectory(prefix="obray", dir="/tmp", ignore_cleanup_errors=True) as name:
+    # The path of a socket has 107 characters at most, and Ray's own folders take most of them.
+    named = {"prefix": "obray", "dir": "/tmp"}  # noqa: S108 -- a folder nobody else can guess or open
+    with tempfile.TemporaryDirectory(**named, ignore_cleanup_errors=True) as name:
         yield Path(name)
         for number in (signal.SIGTERM, signal.SIGKILL):
             for process in processes(f"{name}/"):

@@ -1,4 +1,4 @@
-"""The model of the live runs, by itself: what they can show stands and falls with its pass rates."""
+"""The model of the live runs by itself: what they can show depends on its pass rates."""
 
 from __future__ import annotations
 

@@ -75,7 +75,8 @@ class LiveRun:
         """
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(LAMPS, self.domain, ignore=ignored)
-        (self.domain / "break").mkdir()
+        for folder in ("break", "pass"):
+            (self.domain / folder).mkdir()
         pool = self.path / "pool"
         pool.mkdir()
         (pool / "train.yaml").write_text(pool_text(self.domain), encoding="utf-8")
@@ -98,6 +99,16 @@ class LiveRun:
     def break_once(self, name: str) -> None:
         """Tell the tool server to die in the next call that comes."""
         (self.domain / "break" / name).touch()
+
+    def hold(self, *, but: int) -> None:
+        """Let calls of the tool server wait, but for so many of them."""
+        for number in range(but):
+            (self.domain / "pass" / str(number)).touch()
+        (self.domain / "hold").touch()
+
+    def let_go(self) -> None:
+        """Let calls go on again."""
+        (self.domain / "hold").unlink()
 
     @property
     def breaks_left(self) -> list[str]:

@@ -2,16 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
-VARIABLE = "VERL_PLATFORM"
-"""verl's own: which platform a process is to use."""
-
-
-def wanted() -> bool:
-    """Whether this process is to run on a CPU."""
-    return os.environ.get(VARIABLE, "").strip().lower() == "cpu"
-
 
 def register() -> None:
     """Register platform and rollout backend, and mend what verl leaves no place for.
