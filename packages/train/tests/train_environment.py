@@ -98,8 +98,9 @@ def _given(name: str) -> Path | None:
 
 
 def _sources() -> list[str]:
-    """Where our packages lie, as this process imports them."""
-    return [path for path in sys.path if (Path(path) / "outcomebox").is_dir()]
+    """Where our packages lie, as this process imports them, for processes in any folder."""
+    paths = (Path(path).absolute() for path in sys.path)
+    return [str(path) for path in paths if (path / "outcomebox").is_dir()]
 
 
 def _kept(name: str, lock: Path, make: Callable[[Path, Path], None]) -> Path:

@@ -93,7 +93,7 @@ def make_run(
         "group_size": 2,
         "groups_per_step": 1,
         "predicted_useful_share": 0.5,
-        "refill": RefillSettings(max_rounds=2, max_wasted_groups=4),
+        "refill": RefillSettings(max_rounds=2, max_wasted_groups=4, max_silence_s=60),
         "verl_version": "0.9.1",
         "versions": {},
         **changes,

@@ -204,7 +204,7 @@ def run_settings(folder: Path, **changes: Any) -> WorkerSettings:
             "group_size": 4,
             "groups_per_step": 2,
             "predicted_useful_share": 0.5,
-            "refill": {"max_rounds": 4, "max_wasted_groups": 8},
+            "refill": {"max_rounds": 4, "max_wasted_groups": 8, "max_silence_s": 60},
             "verl_version": verl.__version__,
             "versions": {},
             **changes,

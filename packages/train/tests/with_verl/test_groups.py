@@ -122,7 +122,7 @@ def test_without_filtering_groups_without_contrast_stay(tmp_path: Path) -> None:
 
 def test_a_batch_that_cannot_be_filled_stops_with_the_reason(tmp_path: Path) -> None:
     player = Player(*["1111", "0000"] * 9)
-    bounds = {"max_rounds": 9, "max_wasted_groups": 3}
+    bounds = {"max_rounds": 9, "max_wasted_groups": 3, "max_silence_s": 60}
     with pytest.raises(BatchUnfilled) as stopped:
         filled(buffer(tmp_path, player, refill=bounds), player)
     assert stopped.value.counts == {"all_pass": 2, "all_fail": 2}
@@ -134,6 +134,14 @@ def test_system_errors_without_end_stop_with_what_failed(tmp_path: Path) -> None
     with pytest.raises(BatchUnfilled, match="SessionOpenError: no sandbox") as stopped:
         filled(buffer(tmp_path, player), player)
     assert stopped.value.counts == {"system_error in open": 8}
+
+
+def test_groups_that_never_end_stop_the_run(tmp_path: Path) -> None:
+    player = Player("1000", "0111", at_once=False)
+    bounds = {"max_rounds": 9, "max_wasted_groups": 3, "max_silence_s": 1}
+    with pytest.raises(BatchUnfilled, match="no group has ended for 1 s") as stopped:
+        filled(buffer(tmp_path, player, refill=bounds), player)
+    assert stopped.value.counts == {"under_way": 2}
 
 
 def test_verls_own_sampler_would_train_on_a_group_that_lost_attempts() -> None:

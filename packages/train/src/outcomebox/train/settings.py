@@ -69,10 +69,12 @@ class RefillSettings(_Frozen):
     Attributes:
         max_rounds: Rounds of sampling for one step, the first included.
         max_wasted_groups: Groups of one step that may be thrown away (not mixed, or broken).
+        max_silence_s: Seconds without a group that ends: its process is gone, or hangs.
     """
 
     max_rounds: Positive
     max_wasted_groups: Annotated[int, Field(ge=0)]
+    max_silence_s: Positive
 
 
 class WorkerSettings(_Frozen):

@@ -123,6 +123,7 @@ class GroupSection(Section):
         drop_uniform: Drop groups whose attempts all end alike, and sample others in their place.
         max_rounds: Rounds of sampling for one step, the first included.
         max_wasted: Groups of one step that may be thrown away.
+        max_silence: Seconds without a group that ends, after which a run is given up.
     """
 
     size: Annotated[int, Field(ge=2)]
@@ -130,6 +131,7 @@ class GroupSection(Section):
     drop_uniform: bool = True
     max_rounds: Positive = 10
     max_wasted: NotNegative = 200
+    max_silence: Positive = 7200
 
 
 class LengthSection(Section):

@@ -86,6 +86,7 @@ class WholeGroups(ReplayBuffer):  # type: ignore[misc]  # verl has no types
             drop_uniform=self.drop_uniform,
         )
         told = time.time()
+        heard = time.monotonic()
         while True:
             self._sync_metadata_from_transfer_queue()
             ended = self.finished_keys[TRAIN] | self.failure_keys[TRAIN]
@@ -95,11 +96,15 @@ class WholeGroups(ReplayBuffer):  # type: ignore[misc]  # verl has no types
             for group in dropped:
                 logger.info("step %d: %s", global_steps, _dropped(group))
             self._clear(TRAIN, [each.uid for each in dropped])
+            if news:
+                heard = time.monotonic()
             if more := ledger.refill():
                 self.refill_fn(more)
             elif ledger.full:
                 break
             elif not news:
+                if time.monotonic() - heard > self.settings.refill.max_silence_s:
+                    raise self._silent()
                 told = self._wait_for_next_poll(TRAIN, told)
         groups = self.step_groups = ledger.close()
         batch = self._materialize_batch(
@@ -110,6 +115,14 @@ class WholeGroups(ReplayBuffer):  # type: ignore[misc]  # verl has no types
             "training/filter_groups/evicted_samples": uniform,
             "training/rollout_failure/evicted_samples": len(groups.dropped) - uniform,
         }
+
+    def _silent(self) -> BatchUnfilled:
+        """No group has ended for too long: nobody will end those that are under way."""
+        return BatchUnfilled(
+            {"under_way": len(self.pending_keys[TRAIN] | self.running_keys[TRAIN])},
+            f"no group has ended for {self.settings.refill.max_silence_s} s; see whether agent "
+            "loops and rollout servers live, and resume, or raise groups.max_silence",
+        )
 
     def _judged(self, uids: Iterable[str]) -> list[Group]:
         """Judge groups whose attempts have all ended, in the order of their names."""

@@ -71,7 +71,11 @@ def worker_settings(config: RunConfig, pool: PoolFiles, verl: str) -> WorkerSett
         group_size=groups.size,
         groups_per_step=groups.per_step,
         predicted_useful_share=round(pool.useful_share(groups.size), 6),
-        refill=RefillSettings(max_rounds=groups.max_rounds, max_wasted_groups=groups.max_wasted),
+        refill=RefillSettings(
+            max_rounds=groups.max_rounds,
+            max_wasted_groups=groups.max_wasted,
+            max_silence_s=groups.max_silence,
+        ),
         verl_version=verl,
         versions=dict(package_versions()),
         inputs={str(path): file_digest(path) for path in _inputs(config)},

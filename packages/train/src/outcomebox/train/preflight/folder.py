@@ -23,6 +23,7 @@ _FREE = (
     "episodes.judge_cache",
     "groups.max_rounds",
     "groups.max_wasted",
+    "groups.max_silence",
     "rollout",
     "schedule",
     "trackers",
