@@ -170,7 +170,7 @@ def test_names_of_tables() -> None:
 
 
 def test_every_bundled_domain_has_a_schema_and_a_seed() -> None:
-    for name in ("retail", "travel"):
+    for name in ("desk", "retail", "travel"):
         domain = find_domain(name)
         schema, seed = domain.postgresql_sql
         assert schema.count("CREATE TABLE") == domain.schema_sql.count("CREATE TABLE")

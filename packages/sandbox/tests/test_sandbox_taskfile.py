@@ -194,7 +194,7 @@ def test_values_in_yaml_are_not_guessed_at(tmp_path: Path) -> None:
     [
         ("no/such/folder", "no such file or folder"),
         ("missing.yaml", "no such file or folder"),
-        ("nowhere", "known are retail, travel"),
+        ("nowhere", "known are desk, retail, travel"),
     ],
 )
 def test_a_selector_that_names_nothing_says_what_there_is(selector: str, words: str) -> None:

@@ -26,6 +26,8 @@ from outcomebox.sandbox.servers import Mode, Network, ServerLimits, ServerSpec
 
 DOMAIN_FILE = "domain.yaml"
 BUNDLED = ("retail", "travel")
+"""What the commands take where no tasks are named."""
+_SHIPPED = (*BUNDLED, "desk")
 _GROUP = "outcomebox.domains"
 _NOT_HASHED = {"server": {"mode", "limits", "network"}, "changes": True, "postgresql": True}
 
@@ -283,7 +285,7 @@ def domain_names() -> list[str]:
 
 def _offered() -> dict[str, str]:
     found = {point.name: point.value for point in entry_points(group=_GROUP)}
-    return found | {name: f"outcomebox.sandbox.domains.{name}" for name in BUNDLED}
+    return found | {name: f"outcomebox.sandbox.domains.{name}" for name in _SHIPPED}
 
 
 def domain_above(path: Path) -> Domain | None:
