@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -63,6 +64,12 @@ def files(text: str) -> dict[str, str]:
 
 COMMANDS = list(commands(page()))
 FILES = files(page())
+
+
+@pytest.fixture(autouse=True)
+def _sources(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands are given in another folder, and start tool servers with this process's path."""
+    monkeypatch.setattr(sys, "path", [str(Path(each).absolute()) for each in sys.path])
 
 
 @pytest.fixture(scope="module")
